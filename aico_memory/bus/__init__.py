@@ -1,0 +1,1 @@
+"""Sockets: the broker, the link to it, and who may do what."""

@@ -1,0 +1,1 @@
+"""Contracts: generated protobuf, the topic registry, frames, envelopes, recordings."""

@@ -1,0 +1,186 @@
+"""Between protobuf and values: building records to publish, opening records that arrive."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+
+from aico_memory.contracts.registry import Topic, message_type, topic_named, topic_of
+from aico_memory.contracts.v1 import envelope_pb2, options_pb2
+from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord, StampedRecord
+from aico_memory.errors import AicoMemoryError, InvalidMessage, from_code
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A record that has been checked and decoded: what a worker's rules see."""
+
+    event_id: uuid.UUID
+    topic: str
+    user: str
+    message: Any
+    sender: str = ""
+    global_sequence: int = 0
+    topic_sequence: int = 0
+    # Unix microseconds: by the broker's clock, and by the publisher's.
+    received_us: int = 0
+    occurred_us: int = 0
+    scope: tuple[str, str] | None = None
+    correlation_id: uuid.UUID | None = None
+    causation_id: uuid.UUID | None = None
+    traceparent: str = ""
+    reply_to: str = ""
+    deadline_us: int = 0
+
+
+def make_record(
+    message: Message,
+    *,
+    event_id: uuid.UUID,
+    occurred_us: int,
+    user: str = "",
+    topic: str = "",
+    correlation_id: uuid.UUID | None = None,
+    causation_id: uuid.UUID | None = None,
+    reply_to: str = "",
+    deadline_us: int = 0,
+    traceparent: str = "",
+    scope: tuple[str, str] | None = None,
+) -> OutgoingRecord:
+    """Wrap a message for the bus; `topic` only for a Reply, whose topic its requester chose.
+
+    Raises InvalidMessage where a field breaks its contract's rules.
+    """
+    if topic.startswith(REPLY_PREFIX):
+        name = topic
+    else:
+        declared = topic_of(message)
+        check_fields(message)
+        if declared.needs_user and not user:
+            raise InvalidMessage(f"A message on {declared.name} must name its user")
+        name = declared.name
+    envelope = envelope_pb2.Envelope(
+        event_id=event_id.bytes,
+        topic=name,
+        schema_version=SCHEMA_VERSION,
+        occurred_at_us=occurred_us,
+        reply_to=reply_to,
+        deadline_us=deadline_us,
+        traceparent=traceparent,
+        payload=message.SerializeToString(deterministic=True),
+    )
+    if correlation_id is not None:
+        envelope.correlation_id = correlation_id.bytes
+    if causation_id is not None:
+        envelope.causation_id = causation_id.bytes
+    if scope is not None:
+        envelope.scope.kind = envelope_pb2.ScopeKind.Value(f"SCOPE_KIND_{scope[0].upper()}")
+        envelope.scope.id = scope[1]
+    return OutgoingRecord(event_id.bytes, name, user, envelope.SerializeToString(deterministic=True))
+
+
+def open_record(record: StampedRecord) -> Event:
+    """Check and decode a delivered record; InvalidMessage says what is wrong with it.
+
+    Header and envelope must agree, since the broker checked the header only.
+    """
+    try:
+        envelope = envelope_pb2.Envelope.FromString(record.envelope)
+    except DecodeError as error:
+        raise InvalidMessage("The envelope cannot be parsed") from error
+    if envelope.event_id != record.event_id or envelope.topic != record.topic:
+        raise InvalidMessage("The envelope names another event or topic than the header")
+    if record.topic.startswith(REPLY_PREFIX):
+        message: Message = _parse(envelope_pb2.Reply, envelope.payload, record.topic)
+    else:
+        topic = topic_named(record.topic)
+        message = _parse(topic.message, envelope.payload, record.topic)
+        check_fields(message)
+        _check_user(topic, message, record.user)
+    scope = None
+    if envelope.HasField("scope"):
+        scope = (envelope_pb2.ScopeKind.Name(envelope.scope.kind).removeprefix("SCOPE_KIND_").lower(), envelope.scope.id)
+    return Event(
+        event_id=record.id,
+        topic=record.topic,
+        user=record.user,
+        message=message,
+        sender=record.sender,
+        global_sequence=record.global_sequence,
+        topic_sequence=record.topic_sequence,
+        received_us=record.received_us,
+        occurred_us=envelope.occurred_at_us,
+        scope=scope,
+        correlation_id=_optional_id(envelope.correlation_id, "correlation"),
+        causation_id=_optional_id(envelope.causation_id, "causation"),
+        traceparent=envelope.traceparent,
+        reply_to=envelope.reply_to,
+        deadline_us=envelope.deadline_us,
+    )
+
+
+def make_reply(outcome: Message | AicoMemoryError) -> envelope_pb2.Reply:
+    """The Reply that carries a result or a typed error."""
+    if isinstance(outcome, AicoMemoryError):
+        return envelope_pb2.Reply(code=outcome.code, detail=outcome.detail, mend=outcome.mend)
+    return envelope_pb2.Reply(type=outcome.DESCRIPTOR.full_name, body=outcome.SerializeToString())
+
+
+def open_reply(reply: envelope_pb2.Reply) -> Any:
+    """The message inside a Reply; raises the typed error where it carries one."""
+    if reply.code:
+        raise from_code(reply.code, reply.detail, reply.mend)
+    try:
+        kind = message_type(reply.type)
+    except KeyError as error:
+        raise InvalidMessage(f"An answer of unknown type {reply.type!r}") from error
+    return _parse(kind, reply.body, reply.type)
+
+
+def check_fields(message: Message) -> None:
+    """Hold a message against the rules its contract states; InvalidMessage names the field."""
+    for field, rules in _rules(message.DESCRIPTOR):
+        value = getattr(message, field.name)
+        where = f"{message.DESCRIPTOR.name}.{field.name}"
+        if rules.required and not value:
+            raise InvalidMessage(f"{where} is required")
+        if rules.ranged and not rules.min <= value <= rules.max:
+            raise InvalidMessage(f"{where} is {value}; allowed is {rules.min:g} to {rules.max:g}")
+        if rules.max_length and len(value) > rules.max_length:
+            raise InvalidMessage(f"{where} has {len(value)} characters; allowed are {rules.max_length}")
+
+
+@cache
+def _rules(descriptor: Descriptor) -> tuple[tuple[FieldDescriptor, options_pb2.FieldRules], ...]:
+    found = ((field, field.GetOptions().Extensions[options_pb2.rules]) for field in descriptor.fields)
+    return tuple((field, rules) for field, rules in found if rules.ByteSize())
+
+
+def _parse(kind: type[Message], data: bytes, where: str) -> Message:
+    try:
+        return kind.FromString(data)
+    except DecodeError as error:
+        raise InvalidMessage(f"The payload on {where} is no {kind.DESCRIPTOR.full_name}") from error
+
+
+def _check_user(topic: Topic, message: Message, user: str) -> None:
+    claimed = getattr(message, "user_id", "") if "user_id" in message.DESCRIPTOR.fields_by_name else ""
+    if topic.needs_user and not user:
+        raise InvalidMessage(f"A record on {topic.name} must name its user")
+    if claimed and topic.needs_user and claimed != user:
+        raise InvalidMessage("The payload names another user than the header")
+
+
+def _optional_id(data: bytes, what: str) -> uuid.UUID | None:
+    if not data:
+        return None
+    if len(data) != 16:
+        raise InvalidMessage(f"The {what} id has {len(data)} bytes instead of 16")
+    return uuid.UUID(bytes=data)

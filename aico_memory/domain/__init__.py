@@ -1,0 +1,1 @@
+"""Rules: frozen dataclasses and free functions; no socket, disk, clock, environment or global randomness."""

@@ -1,0 +1,1 @@
+"""What every process shares: worker loop, outbox, supervisor, cron."""

@@ -1,0 +1,32 @@
+"""The root of all settings: one attribute a section, one module a section's owner."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from aico_memory.settings.behavioral import BehavioralSettings
+from aico_memory.settings.bus import BusSettings
+from aico_memory.settings.consolidation import ConsolidationSettings
+from aico_memory.settings.context import ContextSettings
+from aico_memory.settings.models import ModelSettings
+from aico_memory.settings.runtime import RuntimeSettings
+from aico_memory.settings.scheduler import SchedulerSettings
+from aico_memory.settings.section import Section
+from aico_memory.settings.security import SecuritySettings
+from aico_memory.settings.semantic import SemanticSettings
+from aico_memory.settings.working import WorkingSettings
+
+
+class Settings(Section):
+    """All settings of a deployment (`config/memory.yaml`)."""
+
+    bus: BusSettings = Field(default_factory=BusSettings)
+    security: SecuritySettings = Field(default_factory=SecuritySettings)
+    runtime: RuntimeSettings = Field(default_factory=RuntimeSettings)
+    models: ModelSettings = Field(default_factory=ModelSettings)
+    working: WorkingSettings = Field(default_factory=WorkingSettings)
+    semantic: SemanticSettings = Field(default_factory=SemanticSettings)
+    behavioral: BehavioralSettings = Field(default_factory=BehavioralSettings)
+    consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)
+    scheduler: SchedulerSettings = Field(default_factory=SchedulerSettings)
+    context: ContextSettings = Field(default_factory=ContextSettings)

@@ -1,0 +1,1 @@
+"""Disks: every store behind a port, with an in-memory twin."""

@@ -1,0 +1,1 @@
+"""Keys and sealing: master key, per-store keys, per-user data keys."""

@@ -1,0 +1,1 @@
+"""Process entry points, one package a process."""
