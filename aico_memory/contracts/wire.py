@@ -179,7 +179,7 @@ def unpack_batch(frame: bytes) -> tuple[str, int, list[StampedRecord]]:
     end = frame.find(b"\0")
     if end < 0 or end + BATCH_HEAD.size > len(frame):
         raise InvalidMessage("A batch has no head")
-    topic = frame[:end].decode("utf-8", "strict")
+    topic = _text(frame[:end])
     _, version, epoch, count = BATCH_HEAD.unpack_from(frame, end)
     if version != BATCH_VERSION:
         raise InvalidMessage(f"A batch of version {version}; this side reads {BATCH_VERSION}")
@@ -198,9 +198,16 @@ def _stamped(frame: bytes, at: int, count: int, topic: str) -> Iterator[StampedR
         if at > len(frame):
             raise InvalidMessage("A batch ends inside a record")
         yield StampedRecord(
-            topic, event_id, frame[user_at:envelope_at].decode(), frame[envelope_at:at],
-            frame[sender_at:user_at].decode(), total, number, received,
+            topic, event_id, _text(frame[user_at:envelope_at]), frame[envelope_at:at],
+            _text(frame[sender_at:user_at]), total, number, received,
         )  # fmt: skip
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidMessage("A name in a record is no UTF-8") from error
 
 
 def pack_range(head: bytes, batches: Sequence[bytes]) -> bytes:
