@@ -36,6 +36,7 @@ class FeedbackEvent(_message.Message):
     message_id: _builtins.str
     skill_id: _builtins.str
     reward: _builtins.int
+    """-1, 0 or 1. No range rule here: the worker answers with the typed invalid_reward."""
     reason: _builtins.str
     """too_verbose | too_brief | wrong_tone | not_helpful | incorrect_info, or empty"""
     free_text: _builtins.str
@@ -83,12 +84,15 @@ class SkillSelectionRequest(_message.Message):
     message_text: _builtins.str
     timestamp: _builtins.int
     request_id: _builtins.str
+    """Names the choice: the same id asked again gives the same answer. Empty: the event's id."""
     intent: _builtins.str
     """What the caller knows already; what is empty is worked out by the model service."""
     sentiment: _builtins.str
     time_of_day: _builtins.str
+    """morning | afternoon | evening | night; empty: from the time and the zone."""
     topic_text: _builtins.str
     zone: _builtins.str
+    """IANA zone of the person; empty or unknown: the configured one."""
     @_builtins.property
     def context_tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
@@ -268,6 +272,54 @@ class FeedbackResult(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FeedbackResult: _TypeAlias = FeedbackResult  # noqa: Y015
+
+@_typing.final
+class FeedbackAnswerRequest(_message.Message):
+    """The answer that stands for a feedback event already applied."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    event_id: _builtins.bytes
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        event_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_id", b"event_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FeedbackAnswerRequest: _TypeAlias = FeedbackAnswerRequest  # noqa: Y015
+
+@_typing.final
+class SelectionAnswerRequest(_message.Message):
+    """The selection that stands under a request id, with its shares and explanation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    request_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SelectionAnswerRequest: _TypeAlias = SelectionAnswerRequest  # noqa: Y015
 
 @_typing.final
 class FeedbackProcessed(_message.Message):
