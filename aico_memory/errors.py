@@ -123,6 +123,13 @@ class WrongKey(AicoMemoryError):
     default_mend = "Give the passphrase or key file with which this home was made (AICO_MEMORY_PASSPHRASE)."
 
 
+class KeyDestroyed(NotFound):
+    """No data key stands for this user: it was destroyed or never made, so nothing sealed with it can be read."""
+
+    code = "key_destroyed"
+    default_mend = "Nothing can bring it back; a new message of this user makes a new key."
+
+
 class ModelMismatch(AicoMemoryError):
     """The index was built with another embedding model."""
 

@@ -34,4 +34,4 @@ def configure_logging(process: str, level: str = "info", console: bool | None = 
 
 def get_logger(name: str) -> structlog.typing.FilteringBoundLogger:
     """A logger bound to the module's name."""
-    return cast(structlog.typing.FilteringBoundLogger, structlog.get_logger(logger=name))
+    return cast(structlog.typing.FilteringBoundLogger, structlog.get_logger(module=name))

@@ -1,1 +1,1 @@
-"""Keys and sealing: master key, per-store keys, per-user data keys."""
+"""Keys and sealing: the master key, per-store keys, per-user data keys, CURVE identities."""
