@@ -14,6 +14,7 @@ from aico_memory.contracts.registry import Topic, message_type, topic_named, top
 from aico_memory.contracts.v1 import envelope_pb2, options_pb2
 from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord, StampedRecord
 from aico_memory.errors import AicoMemoryError, InvalidMessage, from_code
+from aico_memory.ids import derive_id
 
 SCHEMA_VERSION = 1
 
@@ -131,6 +132,22 @@ def make_reply(outcome: Message | AicoMemoryError) -> envelope_pb2.Reply:
     if isinstance(outcome, AicoMemoryError):
         return envelope_pb2.Reply(code=outcome.code, detail=outcome.detail, mend=outcome.mend)
     return envelope_pb2.Reply(type=outcome.DESCRIPTOR.full_name, body=outcome.SerializeToString())
+
+
+def reply_record(event: Event, outcome: Message | AicoMemoryError, clock_us: int = 0) -> OutgoingRecord:
+    """The answer to a request, on the topic its requester named; the same question gives the same event id.
+
+    Only for an event with `reply_to`. `clock_us` defaults to the question's time, so that a replay gives the same bytes.
+    """
+    return make_record(
+        make_reply(outcome),
+        event_id=derive_id(event.event_id, "reply"),
+        occurred_us=clock_us or event.received_us or event.occurred_us,
+        user=event.user,
+        topic=event.reply_to,
+        correlation_id=event.event_id,
+        traceparent=event.traceparent,
+    )
 
 
 def open_reply(reply: envelope_pb2.Reply) -> Any:

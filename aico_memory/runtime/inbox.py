@@ -1,0 +1,156 @@
+"""Applying records: a batch in one transaction, and one by one where something fails."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from aico_memory.contracts.envelope import Event, open_record
+from aico_memory.contracts.wire import OutgoingRecord, StampedRecord
+from aico_memory.errors import (
+    AicoMemoryError,
+    BusUnavailable,
+    InvalidMessage,
+    JournalLost,
+    ModelMismatch,
+    StorageFull,
+    StoreCorrupt,
+    WrongKey,
+)  # fmt: skip
+from aico_memory.runtime.poison import answers_of_failure, dead_letter
+from aico_memory.runtime.ports import Handlers
+from aico_memory.settings.runtime import RuntimeSettings
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+# Nothing that another attempt in this process could change.
+FATAL = (StoreCorrupt, WrongKey, JournalLost, ModelMismatch)
+_FULL_TEXTS = ("disk is full", "MDB_MAP_FULL", "No space left")
+
+
+def is_pressure(error: BaseException) -> bool:
+    """Whether the surroundings are at fault, not the record: then it waits, and no attempt is counted."""
+    if isinstance(error, (StorageFull, BusUnavailable)):
+        return True
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return any(text in str(error) for text in _FULL_TEXTS)
+
+
+class Inbox:
+    """Applies records in order, each with its effects, cursor and outgoing records in one transaction."""
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        epoch: int,
+        settings: RuntimeSettings,
+        log: FilteringBoundLogger,
+        now_us: Callable[[], int],
+        stop: threading.Event,
+    ) -> None:
+        self._handlers = handlers
+        self._epoch = epoch
+        self._settings = settings
+        self._log = log
+        self._now_us = now_us
+        self._stop = stop
+        self.applied = handlers.state.cursor()[1]
+        self.dead_letters = 0
+        # After a start the first records go one by one with counted attempts: one of them may have killed the last process.
+        self._one_by_one = True
+
+    def apply(self, records: Sequence[StampedRecord]) -> None:
+        """Apply what is newer than the cursor; returns early only where the worker is told to stop."""
+        fresh = [record for record in records if record.global_sequence > self.applied]
+        if not fresh:
+            return
+        if not self._one_by_one and self._try_together(fresh):
+            return
+        for record in fresh:
+            if self._stop.is_set() or not self._apply_alone(record):
+                return
+        self._one_by_one = False
+
+    def _try_together(self, records: Sequence[StampedRecord]) -> bool:
+        try:
+            self._commit([(record, self._open(record)) for record in records])
+        except FATAL:
+            raise
+        except Exception as error:
+            self._log.warning("batch_rolled_back", records=len(records), error=type(error).__name__)
+            return False
+        return True
+
+    def _apply_alone(self, record: StampedRecord) -> bool:
+        """Apply one record or give it up; False where the worker is told to stop first."""
+        state = self._handlers.state
+        wait_ms = self._settings.retry_first_ms
+        attempts = state.note_attempt(record.event_id)
+        if attempts > self._settings.max_attempts:
+            self._give_up(record, AicoMemoryError("The process died each time it applied this record"), attempts - 1)
+            return True
+        while True:
+            try:
+                self._commit([(record, self._open(record))])
+            except FATAL:
+                raise
+            except Exception as error:
+                pressure = is_pressure(error)
+                self._log.warning("apply_failed", event_id=str(record.id), topic=record.topic, attempts=attempts,
+                                  waiting=pressure, error=type(error).__name__, exc_info=not pressure)  # fmt: skip
+                if not pressure and attempts >= self._settings.max_attempts:
+                    self._give_up(record, error, attempts)
+                    return True
+                if self._stop.wait(wait_ms / 1000):
+                    return False
+                wait_ms = min(wait_ms * 2, self._settings.retry_limit_ms)
+                if not pressure:
+                    attempts = state.note_attempt(record.event_id)
+                continue
+            state.forget_attempts(record.event_id)
+            return True
+
+    def _open(self, record: StampedRecord) -> Event | InvalidMessage:
+        try:
+            return open_record(record)
+        except InvalidMessage as error:
+            return error
+
+    def _commit(self, opened: Sequence[tuple[StampedRecord, Event | InvalidMessage]]) -> None:
+        events = [event for _, event in opened if isinstance(event, Event)]
+        invalid = 0
+        if events:
+            self._handlers.prepare(events)
+        with self._handlers.state.transaction() as transaction:
+            for record, event in opened:
+                if isinstance(event, Event):
+                    self._handlers.apply(transaction, event)
+                else:
+                    invalid += 1
+                    self._bury(transaction, record, event, 1)
+            transaction.set_cursor(self._epoch, opened[-1][0].global_sequence)
+        self.applied = opened[-1][0].global_sequence
+        self.dead_letters += invalid
+        self._handlers.after_commit()
+
+    def _give_up(self, record: StampedRecord, error: BaseException, attempts: int) -> None:
+        with self._handlers.state.transaction() as transaction:
+            self._bury(transaction, record, error, attempts)
+            transaction.set_cursor(self._epoch, record.global_sequence)
+        self.applied = record.global_sequence
+        self.dead_letters += 1
+        self._handlers.state.forget_attempts(record.event_id)
+        self._log.error(
+            "dead_letter", event_id=str(record.id), topic=record.topic, attempts=attempts, error=type(error).__name__
+        )
+        self._handlers.after_commit()
+
+    def _bury(self, transaction: Any, record: StampedRecord, error: BaseException, attempts: int) -> None:
+        letters: list[OutgoingRecord] = [dead_letter(record, self._handlers.name, error, attempts, self._now_us())]
+        letters.extend(answers_of_failure(record, error))
+        for letter in letters:
+            transaction.emit(letter)

@@ -1,0 +1,176 @@
+"""Publishing what a worker's transactions emitted, until the bus has acknowledged it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from aico_memory.contracts.registry import topic_named
+from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord
+from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded, RateLimited, StorageFull, UnknownTopic
+from aico_memory.runtime.poison import refused_letter
+from aico_memory.runtime.ports import Handlers, LinkPort
+from aico_memory.settings.runtime import RuntimeSettings
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+# The bus is away or busy; the record is all right.
+LATER = (BusUnavailable, RateLimited, StorageFull, DeadlineExceeded)
+
+
+def is_ephemeral(record: OutgoingRecord) -> bool:
+    """Whether the bus forwards this record without journalling it."""
+    if record.topic.startswith(REPLY_PREFIX):
+        return True
+    try:
+        return not topic_named(record.topic).durable
+    except UnknownTopic:
+        return False
+
+
+class Outbox:
+    """One thread that publishes the outgoing records in order; a refused one becomes a dead letter, never a block."""
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        link: LinkPort,
+        settings: RuntimeSettings,
+        log: FilteringBoundLogger,
+        now_us: Callable[[], int],
+        applied: Callable[[], int],
+        moved: Callable[[], None],
+    ) -> None:
+        self._handlers = handlers
+        self._link = link
+        self._settings = settings
+        self._log = log
+        self._now_us = now_us
+        self._applied = applied
+        self._moved = moved
+        self._work = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+        self._flying: dict[bytes, Future[Any]] = {}
+        # Everything emitted up to this global sequence is on the bus.
+        self.settled = 0
+        self.waiting = 0
+        self.refused = 0
+
+    def start(self) -> None:
+        self._work.set()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """A transaction has committed."""
+        self._work.set()
+
+    def close(self, seconds: float) -> bool:
+        """Publish what is left, for at most so long; True where nothing is left."""
+        self._closing.set()
+        self._work.set()
+        self._thread.join()
+        deadline = monotonic() + seconds
+        pause = threading.Event()
+        while True:
+            left = deadline - monotonic()
+            if self._publish_some(max(left, 0.05)) and self.waiting == 0:
+                return True
+            if left <= 0:
+                return False
+            if self.waiting:
+                pause.wait(min(left, 0.05))
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._work.wait()
+            self._work.clear()
+            try:
+                while not self._closing.is_set() and not self._publish_some(self._settings.publish_timeout_seconds):
+                    pass
+            except Exception as error:
+                # The store's trouble shows in the consumer's thread; here it is only tried again.
+                self._log.warning("outbox_failed", error=type(error).__name__, exc_info=True)
+                self._retry_later()
+                continue
+            if self.waiting:
+                self._retry_later()
+
+    def _retry_later(self) -> None:
+        if not self._closing.wait(self._settings.outbox_retry_ms / 1000):
+            self._work.set()
+
+    def _publish_some(self, timeout: float) -> bool:
+        """Publish the oldest records; True where nothing more can be done now (empty, or the bus is away)."""
+        mark = self._applied()
+        state = self._handlers.state
+        records = state.outgoing(self._settings.outbox_records)
+        self.waiting = len(records)
+        if not records:
+            if mark > self.settled:
+                self.settled = mark
+                self._moved()
+            return True
+        done, refusals = self._deliver(records, timeout)
+        for record, error in refusals:
+            self._bury(record, error)
+            done.append(record.event_id)
+        if done:
+            state.settle_outgoing(done)
+        self.waiting = len(records) - len(done)
+        return self.waiting > 0
+
+    def _deliver(
+        self, records: Sequence[OutgoingRecord], timeout: float
+    ) -> tuple[list[bytes], list[tuple[OutgoingRecord, AicoMemoryError]]]:
+        done: list[bytes] = []
+        refusals: list[tuple[OutgoingRecord, AicoMemoryError]] = []
+        fresh = [record for record in records if record.event_id not in self._flying and not is_ephemeral(record)]
+        deadline = monotonic() + timeout
+        try:
+            if fresh:
+                self._flying.update(zip([record.event_id for record in fresh], self._link.publish(fresh), strict=True))
+        except LATER as error:
+            self._log.info("outbox_waits", records=len(fresh), code=error.code)
+        # Answers do not wait for acknowledgements.
+        for record in records:
+            if is_ephemeral(record):
+                self._send(record, done, refusals)
+        for record in records:
+            future = self._flying.get(record.event_id)
+            if future is None:
+                continue
+            try:
+                future.result(max(deadline - monotonic(), 0))
+                done.append(record.event_id)
+            except FutureTimeout:
+                continue  # still with the link, which sends it again by itself
+            except LATER as error:
+                self._log.info("outbox_waits", topic=record.topic, code=error.code)
+            except AicoMemoryError as error:
+                refusals.append((record, error))
+            del self._flying[record.event_id]
+        return done, refusals
+
+    def _send(self, record: OutgoingRecord, done: list[bytes], refusals: list[tuple[OutgoingRecord, AicoMemoryError]]) -> None:
+        try:
+            self._link.send(record)
+            done.append(record.event_id)
+        except LATER:
+            return
+        except AicoMemoryError as error:
+            refusals.append((record, error))
+
+    def _bury(self, record: OutgoingRecord, error: AicoMemoryError) -> None:
+        self.refused += 1
+        self._log.error("outgoing_refused", topic=record.topic, event_id=record.event_id.hex(), code=error.code)
+        letter = refused_letter(record, self._handlers.name, error, self._now_us())
+        if letter.topic == record.topic or record.topic.startswith(REPLY_PREFIX):
+            return
+        with self._handlers.state.transaction() as transaction:
+            transaction.emit(letter)
