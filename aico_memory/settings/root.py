@@ -8,6 +8,7 @@ from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.settings.bus import BusSettings
 from aico_memory.settings.consolidation import ConsolidationSettings
 from aico_memory.settings.context import ContextSettings
+from aico_memory.settings.link import LinkSettings
 from aico_memory.settings.models import ModelSettings
 from aico_memory.settings.runtime import RuntimeSettings
 from aico_memory.settings.scheduler import SchedulerSettings
@@ -21,6 +22,7 @@ class Settings(Section):
     """All settings of a deployment (`config/memory.yaml`)."""
 
     bus: BusSettings = Field(default_factory=BusSettings)
+    link: LinkSettings = Field(default_factory=LinkSettings)
     security: SecuritySettings = Field(default_factory=SecuritySettings)
     runtime: RuntimeSettings = Field(default_factory=RuntimeSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)

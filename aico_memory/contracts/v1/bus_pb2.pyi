@@ -370,7 +370,10 @@ class Heads(_message.Message):
     EPOCH_FIELD_NUMBER: _builtins.int
     GLOBAL_FIELD_NUMBER: _builtins.int
     HEADS_FIELD_NUMBER: _builtins.int
+    PREVIOUS_FIELD_NUMBER: _builtins.int
     epoch: _builtins.int
+    previous: _builtins.int
+    """Topics that are not listed have not changed since this global sequence; 0: every topic is listed."""
     @_builtins.property
     def heads(self) -> _containers.RepeatedCompositeFieldContainer[Global___TopicPosition]: ...
     def __init__(
@@ -378,10 +381,11 @@ class Heads(_message.Message):
         *,
         epoch: _builtins.int = ...,
         heads: _abc.Iterable[Global___TopicPosition] | None = ...,
+        previous: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "global", b"global", "heads", b"heads"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "global", b"global", "heads", b"heads", "previous", b"previous"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
