@@ -199,10 +199,13 @@ class ContextAnswer(_message.Message):
     DROPPED_FIELD_NUMBER: _builtins.int
     MODEL_FIELD_NUMBER: _builtins.int
     INTENT_FIELD_NUMBER: _builtins.int
+    TOKENIZER_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     tokens: _builtins.int
     model: _builtins.str
     intent: _builtins.str
+    tokenizer: _builtins.str
+    """What counted the tokens: a model's tokenizer, or "estimate"."""
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContextItem]: ...
     @_builtins.property
@@ -222,10 +225,11 @@ class ContextAnswer(_message.Message):
         dropped: _abc.Iterable[_semantic_pb2.DroppedItem] | None = ...,
         model: _builtins.str = ...,
         intent: _builtins.str = ...,
+        tokenizer: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "dropped", b"dropped", "intent", b"intent", "items", b"items", "model", b"model", "text", b"text", "timings", b"timings", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "dropped", b"dropped", "intent", b"intent", "items", b"items", "model", b"model", "text", b"text", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from aico_memory.contracts.v1 import options_pb2 as aico__memory_dot_contracts_dot_v1_dot_options__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$aico_memory/contracts/v1/model.proto\x12\x0e\x61ico.memory.v1\x1a&aico_memory/contracts/v1/options.proto\"v\n\x0c\x45mbedRequest\x12\r\n\x05texts\x18\x01 \x03(\t\x12\x13\n\x0binteractive\x18\x02 \x01(\x08:B\xea\xe0\x18>\n\x16memory/model/embed/v1/\x10\x02\x1a\x05model0\x02:\x19\x61ico.memory.v1.Embeddings\"d\n\nEmbeddings\x12\x0f\n\x07vectors\x18\x01 \x01(\x0c\x12\x11\n\tdimension\x18\x02 \x01(\r\x12\x13\n\x0b\x66ingerprint\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x0e\n\x06\x63\x61\x63hed\x18\x05 \x01(\r\"q\n\x0e\x41nalyseRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05tasks\x18\x02 \x03(\t:B\xea\xe0\x18>\n\x18memory/model/analyse/v1/\x10\x02\x1a\x05model0\x02:\x17\x61ico.memory.v1.Analysis\"$\n\x05Label\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x01\"1\n\x06\x45ntity\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0b\n\x03uri\x18\x03 \x01(\t\"\xe8\x01\n\x08\x41nalysis\x12%\n\x06intent\x18\x01 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12(\n\tsentiment\x18\x02 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12\'\n\x08language\x18\x03 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12(\n\x08\x65ntities\x18\x04 \x03(\x0b\x32\x16.aico.memory.v1.Entity\x12\x13\n\x0b\x61nswered_by\x18\x05 \x03(\t\x12\x0e\n\x06vector\x18\x06 \x01(\x0c\x12\x13\n\x0b\x66ingerprint\x18\x07 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$aico_memory/contracts/v1/model.proto\x12\x0e\x61ico.memory.v1\x1a&aico_memory/contracts/v1/options.proto\"v\n\x0c\x45mbedRequest\x12\r\n\x05texts\x18\x01 \x03(\t\x12\x13\n\x0binteractive\x18\x02 \x01(\x08:B\xea\xe0\x18>\n\x16memory/model/embed/v1/\x10\x02\x1a\x05model0\x02:\x19\x61ico.memory.v1.Embeddings\"w\n\nEmbeddings\x12\x0f\n\x07vectors\x18\x01 \x01(\x0c\x12\x11\n\tdimension\x18\x02 \x01(\r\x12\x13\n\x0b\x66ingerprint\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x0e\n\x06\x63\x61\x63hed\x18\x05 \x01(\r\x12\x11\n\tlanguages\x18\x06 \x03(\t\"q\n\x0e\x41nalyseRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05tasks\x18\x02 \x03(\t:B\xea\xe0\x18>\n\x18memory/model/analyse/v1/\x10\x02\x1a\x05model0\x02:\x17\x61ico.memory.v1.Analysis\"$\n\x05Label\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x01\"1\n\x06\x45ntity\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0b\n\x03uri\x18\x03 \x01(\t\"\xe8\x01\n\x08\x41nalysis\x12%\n\x06intent\x18\x01 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12(\n\tsentiment\x18\x02 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12\'\n\x08language\x18\x03 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12(\n\x08\x65ntities\x18\x04 \x03(\x0b\x32\x16.aico.memory.v1.Entity\x12\x13\n\x0b\x61nswered_by\x18\x05 \x03(\t\x12\x0e\n\x06vector\x18\x06 \x01(\x0c\x12\x13\n\x0b\x66ingerprint\x18\x07 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,13 +39,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EMBEDREQUEST']._serialized_start=96
   _globals['_EMBEDREQUEST']._serialized_end=214
   _globals['_EMBEDDINGS']._serialized_start=216
-  _globals['_EMBEDDINGS']._serialized_end=316
-  _globals['_ANALYSEREQUEST']._serialized_start=318
-  _globals['_ANALYSEREQUEST']._serialized_end=431
-  _globals['_LABEL']._serialized_start=433
-  _globals['_LABEL']._serialized_end=469
-  _globals['_ENTITY']._serialized_start=471
-  _globals['_ENTITY']._serialized_end=520
-  _globals['_ANALYSIS']._serialized_start=523
-  _globals['_ANALYSIS']._serialized_end=755
+  _globals['_EMBEDDINGS']._serialized_end=335
+  _globals['_ANALYSEREQUEST']._serialized_start=337
+  _globals['_ANALYSEREQUEST']._serialized_end=450
+  _globals['_LABEL']._serialized_start=452
+  _globals['_LABEL']._serialized_end=488
+  _globals['_ENTITY']._serialized_start=490
+  _globals['_ENTITY']._serialized_end=539
+  _globals['_ANALYSIS']._serialized_start=542
+  _globals['_ANALYSIS']._serialized_end=774
 # @@protoc_insertion_point(module_scope)

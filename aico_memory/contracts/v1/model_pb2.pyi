@@ -51,6 +51,7 @@ class Embeddings(_message.Message):
     FINGERPRINT_FIELD_NUMBER: _builtins.int
     MODEL_FIELD_NUMBER: _builtins.int
     CACHED_FIELD_NUMBER: _builtins.int
+    LANGUAGES_FIELD_NUMBER: _builtins.int
     vectors: _builtins.bytes
     """Row-major little-endian float32, count x dimension, unit length."""
     dimension: _builtins.int
@@ -58,6 +59,10 @@ class Embeddings(_message.Message):
     """model|dimension|hash"""
     model: _builtins.str
     cached: _builtins.int
+    @_builtins.property
+    def languages(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """ISO 639-1 codes the model was trained for; empty: every language."""
+
     def __init__(
         self,
         *,
@@ -66,10 +71,11 @@ class Embeddings(_message.Message):
         fingerprint: _builtins.str = ...,
         model: _builtins.str = ...,
         cached: _builtins.int = ...,
+        languages: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "dimension", b"dimension", "fingerprint", b"fingerprint", "model", b"model", "vectors", b"vectors"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "dimension", b"dimension", "fingerprint", b"fingerprint", "languages", b"languages", "model", b"model", "vectors", b"vectors"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,98 @@
+"""Serving an exported model: tokenizer, onnxruntime session, mean pooling; neither torch nor transformers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aico_memory.errors import ModelUnavailable
+from aico_memory.models.embedder import Vectors, normalise
+
+MODEL_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+RECIPE_FILE = "recipe.json"
+
+
+class OnnxEmbedder:
+    """An embedder over the files of one export."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        model: str,
+        fingerprint: str,
+        languages: tuple[str, ...],
+        device: str = "cpu",
+        threads: int = 1,
+        batch_tokens: int = 1024,
+    ) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        self.model = model
+        self.fingerprint = fingerprint
+        self.dimension = int(fingerprint.split("|")[1])
+        self.languages = languages
+        self._batch_tokens = batch_tokens
+        recipe = json.loads((folder / RECIPE_FILE).read_text(encoding="utf-8"))
+        self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+        # The packaged tokenizer pads every text to 128 tokens: a query would cost four times as much.
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(int(recipe["max_length"]))
+        self._pad_id = int(recipe["pad_id"])
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        providers = ["CUDAExecutionProvider", "CPUExecutionProvider"] if device == "cuda" else ["CPUExecutionProvider"]
+        try:
+            self._session: Any = onnxruntime.InferenceSession(str(folder / MODEL_FILE), options, providers=providers)
+        except Exception as error:
+            # onnxruntime raises classes of its own extension that share no root but Exception.
+            raise ModelUnavailable(f"The export in {folder} cannot be loaded: {type(error).__name__}") from error
+        self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        if not texts:
+            return rows
+        encoded = [entry.ids for entry in self._tokenizer.encode_batch(list(texts))]
+        for places in _batches([len(ids) for ids in encoded], self._batch_tokens):
+            rows[places] = self._infer([encoded[place] for place in places])
+        return rows
+
+    def _infer(self, encoded: Sequence[Sequence[int]]) -> Vectors:
+        width = max(len(ids) for ids in encoded)
+        tokens = np.full((len(encoded), width), self._pad_id, dtype=np.int64)
+        mask = np.zeros((len(encoded), width), dtype=np.int64)
+        for row, ids in enumerate(encoded):
+            tokens[row, : len(ids)] = ids
+            mask[row, : len(ids)] = 1
+        (hidden,) = self._session.run(None, {"input_ids": tokens, "attention_mask": mask})
+        return normalise(_mean(hidden, mask))
+
+    def close(self) -> None:
+        self._session = None
+
+
+def _mean(hidden: npt.NDArray[np.float32], mask: npt.NDArray[np.int64]) -> Vectors:
+    weights = mask[:, :, None].astype(np.float32)
+    return np.asarray((hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9), dtype=np.float32)
+
+
+def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Places of texts of like length whose padded size stays within `most` tokens (one text may exceed it)."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda at: lengths[at]):
+        if batch and (len(batch) + 1) * lengths[place] > most:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
