@@ -1,0 +1,1 @@
+"""Consolidation's order: who, in which batches, in which phases, and what a run does next."""

@@ -1,0 +1,111 @@
+"""A run and its parts: run, user, phase, batch, and the transitions each may make."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from aico_memory.errors import RefusedTransition
+from aico_memory.ids import derive_id
+
+# Name space of runs whose firing id is no UUID.
+_FIRINGS = uuid.UUID("5f0d7a2e-6d0c-4b53-9f3a-0c6a1d3b7e11")
+
+
+class Status(StrEnum):
+    """Where a run, a user, a phase or a batch stands."""
+
+    # A run: accepted, waits for the run before it. A user, phase or batch: not begun.
+    WAITING = "waiting"
+    # A run: collects its users.
+    PLANNING = "planning"
+    # A run or user: at work. A phase: its batches are cut. A batch: sent.
+    ACTIVE = "active"
+    DONE = "complete"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+FINAL = frozenset({Status.DONE, Status.CANCELLED, Status.FAILED})
+
+_TRANSITIONS: Mapping[Status, frozenset[Status]] = MappingProxyType(
+    {
+        Status.WAITING: frozenset({Status.PLANNING, Status.ACTIVE, Status.CANCELLED, Status.FAILED}),
+        Status.PLANNING: frozenset({Status.ACTIVE, Status.CANCELLED, Status.FAILED}),
+        Status.ACTIVE: frozenset({Status.DONE, Status.CANCELLED, Status.FAILED}),
+        Status.DONE: frozenset(),
+        Status.CANCELLED: frozenset(),
+        Status.FAILED: frozenset(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run; times in Unix microseconds, 0 where it has not happened."""
+
+    run_id: uuid.UUID
+    # Empty where nobody gave one.
+    firing_id: str
+    status: Status
+    shard: int
+    # Experiences received after this wait for the next run.
+    until_us: int
+    # The start's place in the bus's global order: runs go one after the other, in this order.
+    sequence: int
+    user_ids: tuple[str, ...] = ()
+    phases: tuple[str, ...] = ()
+    manual: bool = False
+    # Users up to and including this one have been collected (planning goes by pages).
+    planned_after: str = ""
+    started_us: int = 0
+    finished_us: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UserRun:
+    """One user's part of a run."""
+
+    user: str
+    ordinal: int
+    status: Status = Status.WAITING
+    phases: tuple[str, ...] = ()
+    # Index of the phase at work.
+    phase: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch of one phase of one user."""
+
+    user: str
+    phase: str
+    number: int
+    event_ids: tuple[bytes, ...]
+    status: Status = Status.WAITING
+    # What it led to, as the owner reported it.
+    memories: int = 0
+    unknown: int = 0
+    sent_us: int = 0
+    finished_us: int = 0
+
+
+def run_identity(firing_id: str, event_id: uuid.UUID) -> uuid.UUID:
+    """The id of the run that a start leads to: one firing, one run, however often it is announced."""
+    if not firing_id:
+        return derive_id(event_id, "run")
+    try:
+        cause = uuid.UUID(firing_id)
+    except ValueError:
+        cause = uuid.uuid5(_FIRINGS, firing_id)
+    return derive_id(cause, "run")
+
+
+def require_transition(current: Status, to: Status) -> None:
+    """RefusedTransition, naming both, where the one does not lead to the other."""
+    if to not in _TRANSITIONS[current]:
+        raise RefusedTransition(f"{current.value} does not lead to {to.value}", "See the run with `aico-memory jobs`.")
