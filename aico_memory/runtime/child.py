@@ -1,0 +1,159 @@
+"""One supervised process: started, watched, started again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+
+from aico_memory.runtime.deployment import ProcessState
+from aico_memory.runtime.joblog import ProcessLog
+from aico_memory.runtime.restarts import HOPELESS_EXIT, RestartPolicy
+from aico_memory.settings.runtime import RuntimeSettings
+
+
+class Child:
+    """Keeps one process of the deployment alive until it is stopped or given up."""
+
+    def __init__(
+        self,
+        name: str,
+        home: Path,
+        environment: Mapping[str, str],
+        settings: RuntimeSettings,
+        log: ProcessLog,
+        changed: Callable[[], None],
+    ) -> None:
+        self.name = name
+        self._home = home
+        self._environment = dict(environment)
+        self._settings = settings
+        self._log = log
+        self._changed = changed
+        self._policy = RestartPolicy(settings)
+        self._process: asyncio.subprocess.Process | None = None
+        self._stopping = asyncio.Event()
+        self._state = "stopped"
+        self._since = ""
+        self._restarts = 0
+        self.reason = ""
+
+    @property
+    def state(self) -> ProcessState:
+        pid = self._process.pid if self._process is not None and self._process.returncode is None else None
+        return ProcessState(self.name, pid, self._state, self._restarts, self._since, self.reason)
+
+    @property
+    def running(self) -> bool:
+        return self._state == "running"
+
+    @property
+    def failed(self) -> bool:
+        return self._state == "failed"
+
+    async def run(self) -> None:
+        """Start it, and again each time it dies; returns when it is stopped or given up."""
+        while not self._stopping.is_set():
+            self._set("starting")
+            was_ready, exit_code = await self._live()
+            if self._stopping.is_set():
+                break
+            wait = self._policy.after_death(monotonic(), exit_code, was_ready)
+            self.reason = f"{_ended(exit_code)}: {self._log.reason()}"
+            if wait is None:
+                if exit_code != HOPELESS_EXIT:
+                    self.reason = f"it keeps crashing; {self.reason}"
+                self._set("failed")
+                return
+            self._restarts += 1
+            self._set("restarting")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), wait)
+        self._set("stopped")
+
+    async def stop(self) -> None:
+        """Ask it to drain; kill it where it takes too long. `run` returns then."""
+        self._stopping.set()
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        self._set("stopping")
+        self._signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(process.wait(), self._settings.stop_timeout_seconds)
+        except TimeoutError:
+            self.kill()
+            await process.wait()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._stopping.set()
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        process = self._process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(number)
+
+    async def _live(self) -> tuple[bool, int]:
+        """One life of the process: whether it became ready, and its exit code."""
+        reader, writer = os.pipe()
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "aico_memory.runtime.launch", str(os.getpid()), f"services.{self.name}",
+                "--home", str(self._home), "--ready-fd", str(writer),
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+                env=self._environment, pass_fds=(writer,), start_new_session=True,
+            )  # fmt: skip
+        except BaseException:
+            os.close(reader)
+            raise
+        finally:
+            os.close(writer)
+        if self._stopping.is_set():
+            self._signal(signal.SIGTERM)
+        self._changed()
+        process = self._process
+        ready = asyncio.create_task(self._await_ready(reader))
+        await self._copy_output(process)
+        exit_code = await process.wait()
+        return await ready, exit_code
+
+    async def _copy_output(self, process: asyncio.subprocess.Process) -> None:
+        if process.stdout is not None:
+            while data := await process.stdout.read(65_536):
+                self._log.feed(data)
+
+    async def _await_ready(self, reader: int) -> bool:
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(reader, readable.set)
+        try:
+            await readable.wait()
+            ready = bool(os.read(reader, 64))
+        finally:
+            loop.remove_reader(reader)
+            os.close(reader)
+        if ready and not self._stopping.is_set():
+            self.reason = ""
+            self._set("running")
+        return ready
+
+    def _set(self, state: str) -> None:
+        self._state = state
+        self._since = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._changed()
+
+
+def _ended(exit_code: int) -> str:
+    if exit_code < 0:
+        with contextlib.suppress(ValueError):
+            return f"ended by {signal.Signals(-exit_code).name}"
+    return f"exit code {exit_code}"

@@ -1,0 +1,41 @@
+"""When a dead process is started again, and when it is not: rules without a clock."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from dataclasses import dataclass, field
+
+from aico_memory.settings.runtime import RuntimeSettings
+
+# A process exits with this where another start cannot help (wrong key, other journal, unreadable store).
+HOPELESS_EXIT = 3
+
+
+@dataclass(slots=True)
+class RestartPolicy:
+    """Backoff that doubles while a process dies before it is ready; an end after too many deaths of its own."""
+
+    settings: RuntimeSettings
+    _wait_ms: int = 0
+    _deaths: deque[float] = field(default_factory=deque)
+
+    def after_death(self, now: float, exit_code: int, was_ready: bool) -> float | None:
+        """Seconds to wait before the next start, or None: no further start. `now` is monotonic, in s.
+
+        A negative exit code is the signal that ended the process. SIGKILL comes from outside
+        (an operator, the kernel short of memory), so it never counts as a crash of its own.
+        """
+        if exit_code == HOPELESS_EXIT:
+            return None
+        if exit_code != -signal.SIGKILL:
+            self._deaths.append(now)
+        while self._deaths and now - self._deaths[0] > self.settings.crash_loop_seconds:
+            self._deaths.popleft()
+        if len(self._deaths) >= self.settings.crash_loop_count:
+            return None
+        if was_ready or not self._wait_ms:
+            self._wait_ms = self.settings.restart_first_ms
+        else:
+            self._wait_ms = min(self._wait_ms * 2, self.settings.restart_limit_ms)
+        return self._wait_ms / 1000
