@@ -1,0 +1,71 @@
+"""Why this skill: the shares of a choice in words, and the question that goes with an exploration."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS
+from aico_memory.domain.behavioral.policy import FIXED, Candidate, Choice
+
+_SHARE_WORDS = MappingProxyType(
+    {
+        "trigger": "fit with the situation",
+        "posterior": "past success in this context (sampled)",
+        "alignment": "fit with the preferred style",
+    }
+)
+# Per dimension: asked when the explored style has more of it, and when it has less.
+_QUESTIONS = MappingProxyType(
+    {
+        "verbosity": ("Was this length right, or too long?", "Would a paragraph have been better here?"),
+        "formality": ("Was this tone too formal?", "Was this tone too casual?"),
+        "technical_depth": ("Was this too technical?", "Would more technical detail have helped?"),
+        "proactivity": ("Were the suggestions welcome?", "Would a suggestion of what to do next have helped?"),
+        "emotional_expression": ("Did the warmer tone suit you?", "Would a warmer tone have suited you?"),
+        "structure": ("Did the structure help?", "Would a list have been easier to read?"),
+        "explanation_depth": ("Was there too much explanation?", "Would you have liked more explanation?"),
+        "example_usage": ("Did the example help?", "Would an example have helped?"),
+        "question_asking": ("Were the questions back to you all right?", "Should I have asked back first?"),
+        "reassurance_level": ("Did the reassurance help?", "Would some reassurance have helped?"),
+        "directness": ("Was this too direct?", "Should I have been more direct?"),
+        "enthusiasm": ("Was this too enthusiastic?", "Would more enthusiasm have been welcome?"),
+        "patience": ("Was this pace right?", "Should I have gone more slowly?"),
+        "creativity": ("Did the unusual idea help?", "Would a more creative answer have been better?"),
+    }
+)
+_ANY_QUESTION = "Did this way of answering suit you?"
+
+
+def explain(choice: Choice) -> str:
+    """One or two sentences that name the chosen skill and where its score comes from."""
+    chosen = choice.chosen
+    if chosen is None:
+        if choice.candidates:
+            return "Skills apply here, but the user's feedback has brought each of them below the confidence they need."
+        return "No skill's conditions are met in this situation."
+    if choice.policy == FIXED:
+        return f"{chosen.skill.name} fits the situation best ({chosen.trigger:.2f}); learning is switched off for this user."
+    shares = ", ".join(f"{share:.3f} {_SHARE_WORDS.get(name, name)}" for name, share in chosen.shares.items())
+    text = f"{chosen.skill.name} scores {chosen.score:.3f}: {shares}."
+    if choice.is_exploration:
+        instead = f" instead of {choice.preferred.skill.name}" if choice.preferred else ""
+        text += f" It was tried out{instead} to learn more (chance {choice.epsilon:.3f})."
+    return text
+
+
+def question_for(choice: Choice) -> str:
+    """The short question offered after an exploration, about the dimension that differs most; else empty."""
+    if not choice.is_exploration or choice.chosen is None:
+        return ""
+    if choice.preferred is None:
+        return _ANY_QUESTION
+    return _question_between(choice.chosen, choice.preferred)
+
+
+def _question_between(tried: Candidate, usual: Candidate) -> str:
+    differences = [more - less for more, less in zip(tried.skill.dimensions, usual.skill.dimensions, strict=True)]
+    widest = max(range(len(differences)), key=lambda index: abs(differences[index]))
+    pair = _QUESTIONS.get(DIMENSIONS[widest])
+    if pair is None or differences[widest] == 0.0:
+        return _ANY_QUESTION
+    return pair[0] if differences[widest] > 0 else pair[1]

@@ -1,0 +1,173 @@
+"""Selection policies: from the skills that apply to the one that is used, with the shares of its score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from aico_memory.domain.behavioral.dimensions import alignment
+from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
+from aico_memory.domain.behavioral.skill import Skill
+from aico_memory.domain.behavioral.trigger import TriggerMatch
+from aico_memory.ids import stable_hash64
+
+HYBRID = "hybrid-40-30-30"
+FIXED = "fixed-default"
+
+
+class Randomness(Protocol):
+    """What a policy draws from; `random.Random` has both. Always an argument, seeded by the caller."""
+
+    def random(self) -> float:
+        """Uniform in [0, 1)."""
+
+    def betavariate(self, alpha: float, beta: float) -> float:
+        """One draw from Beta(alpha, beta)."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserKnowledge:
+    """What a policy may know of the user in the bucket at hand."""
+
+    states: Mapping[str, SkillState] = field(default_factory=dict)
+    posteriors: Mapping[str, Posterior] = field(default_factory=dict)
+    preference: Preference = field(default_factory=Preference)
+    # Thumbs up or down of this user so far, over all skills and buckets.
+    feedback_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One applicable skill with its raw figures and their weighted shares."""
+
+    skill: Skill
+    trigger: float
+    sample: float
+    alignment: float
+    confidence: float
+    shares: Mapping[str, float]
+
+    @property
+    def score(self) -> float:
+        """The sum of the shares."""
+        return sum(self.shares.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a policy decided: the chosen candidate (None where no skill may be used) and all it looked at."""
+
+    policy: str
+    chosen: Candidate | None
+    is_exploration: bool = False
+    # What would have been taken without exploration.
+    preferred: Candidate | None = None
+    candidates: tuple[Candidate, ...] = ()
+    epsilon: float = 0.0
+
+
+class Policy(Protocol):
+    """A way to choose among applicable skills; deterministic for equal arguments and an equally seeded `rng`."""
+
+    @property
+    def name(self) -> str:
+        """The name that goes into answers and settings."""
+
+    def choose(self, matches: Sequence[TriggerMatch], known: UserKnowledge, rng: Randomness) -> Choice:
+        """Choose among matches that come best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class HybridFigures:
+    """Weights of the three shares and the figures of exploration."""
+
+    trigger_share: float = 0.40
+    posterior_share: float = 0.30
+    alignment_share: float = 0.30
+    # Skills below this confidence are used by exploration only.
+    confidence_floor: float = 0.3
+    epsilon_start: float = 0.1
+    epsilon_decay: float = 0.95
+    epsilon_floor: float = 0.05
+
+
+def exploration_rate(feedback_count: int, figures: HybridFigures) -> float:
+    """max(0.05, 0.1 * 0.95^n): the floor is reached after 14 thumbs."""
+    return max(figures.epsilon_floor, figures.epsilon_start * figures.epsilon_decay**feedback_count)
+
+
+@dataclass(frozen=True, slots=True)
+class HybridPolicy:
+    """The named baseline: 0.40 trigger + 0.30 Thompson sample + 0.30 preference alignment, epsilon-explored."""
+
+    figures: HybridFigures = field(default_factory=HybridFigures)
+    name: str = HYBRID
+
+    def choose(self, matches: Sequence[TriggerMatch], known: UserKnowledge, rng: Randomness) -> Choice:
+        """The best score among confident skills; with probability epsilon another one that is no more confident.
+
+        Draws in a fixed order: one sample per match, then whether to explore, then which.
+        """
+        candidates = tuple(self._weigh(match, known, rng) for match in matches)
+        epsilon = exploration_rate(known.feedback_count, self.figures)
+        explores = rng.random() < epsilon
+        pick = rng.random()
+        confident = [one for one in candidates if one.confidence >= self.figures.confidence_floor]
+        # max() keeps the first of equals: the better trigger, then the name.
+        preferred = max(confident, key=lambda one: one.score, default=None)
+        if explores:
+            others = [one for one in candidates if _may_be_explored(one, preferred)]
+            if others:
+                return Choice(self.name, others[int(pick * len(others))], True, preferred, candidates, epsilon)
+        return Choice(self.name, preferred, False, preferred, candidates, epsilon)
+
+    def _weigh(self, match: TriggerMatch, known: UserKnowledge, rng: Randomness) -> Candidate:
+        skill = match.skill
+        posterior = known.posteriors.get(skill.skill_id, Posterior())
+        sample = rng.betavariate(posterior.alpha, posterior.beta)
+        fit = alignment(known.preference.dimensions, skill.dimensions)
+        confidence = known.states.get(skill.skill_id, SkillState()).confidence
+        shares = {
+            "trigger": self.figures.trigger_share * match.score,
+            "posterior": self.figures.posterior_share * sample,
+            "alignment": self.figures.alignment_share * fit,
+        }
+        return Candidate(skill, match.score, sample, fit, confidence, shares)
+
+
+def _may_be_explored(one: Candidate, preferred: Candidate | None) -> bool:
+    return preferred is None or (one is not preferred and one.confidence <= preferred.confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPolicy:
+    """For users without consent: the highest trigger, then the name; nothing learned, nothing drawn."""
+
+    name: str = FIXED
+
+    def choose(self, matches: Sequence[TriggerMatch], known: UserKnowledge, rng: Randomness) -> Choice:
+        """The first match; all of its score is the trigger's share."""
+        candidates = tuple(
+            Candidate(
+                match.skill,
+                match.score,
+                0.0,
+                alignment(Preference().dimensions, match.skill.dimensions),
+                SkillState().confidence,
+                {"trigger": match.score, "posterior": 0.0, "alignment": 0.0},
+            )
+            for match in matches
+        )
+        first = candidates[0] if candidates else None
+        return Choice(self.name, first, False, first, candidates)
+
+
+def seed_of(deployment_seed: int, request_id: str) -> int:
+    """The seed of one request's draws: the same request replayed gives the same choice, in every process."""
+    return stable_hash64(f"{deployment_seed}|{request_id}")
+
+
+def policy_named(name: str, figures: HybridFigures) -> Policy | None:
+    """The policy of a name; None where there is none of it."""
+    return HybridPolicy(figures) if name == HYBRID else None

@@ -1,0 +1,68 @@
+"""Trigger matching: how well a situation fulfils the conditions that a skill states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from aico_memory.domain.behavioral.dimensions import clamp
+from aico_memory.domain.behavioral.situation import Situation
+from aico_memory.domain.behavioral.skill import Skill
+
+# A score that equals the threshold in exact arithmetic reaches it in floating point as well.
+ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerWeights:
+    """Weight of each condition, before renormalising over those that are stated."""
+
+    intent: float = 0.40
+    time_of_day: float = 0.15
+    sentiment: float = 0.15
+    topic: float = 0.30
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerMatch:
+    """Score 0..1 and, for each stated condition, its part of the score."""
+
+    skill: Skill
+    score: float
+    parts: tuple[tuple[str, float], ...]
+
+
+def match_trigger(skill: Skill, situation: Situation, weights: TriggerWeights) -> TriggerMatch:
+    """Weighted share of the stated conditions that hold.
+
+    Only what the skill states counts, above and below the line: an intent that
+    is stated and missed costs its weight, and conditions that are not stated
+    give nothing to make up for it. A topic counts with its cosine, never
+    negatively; where no vectors were at hand the topic is left out.
+    """
+    trigger = skill.trigger
+    held: list[tuple[str, float, float]] = []
+    if trigger.intents:
+        held.append(("intent", weights.intent, float(situation.intent in trigger.intents)))
+    if trigger.times_of_day:
+        held.append(("time_of_day", weights.time_of_day, float(situation.time_of_day in trigger.times_of_day)))
+    if trigger.sentiments:
+        held.append(("sentiment", weights.sentiment, float(situation.sentiment in trigger.sentiments)))
+    if trigger.topics and skill.skill_id in situation.nearness:
+        held.append(("topic", weights.topic, clamp(situation.nearness[skill.skill_id])))
+    total = sum(weight for _, weight, _ in held)
+    if total <= 0.0:
+        return TriggerMatch(skill, 0.0, ())
+    parts = tuple((name, weight * value / total) for name, weight, value in held)
+    return TriggerMatch(skill, clamp(sum(part for _, part in parts)), parts)
+
+
+def rank_triggers(
+    skills: Iterable[Skill], situation: Situation, weights: TriggerWeights, threshold: float, limit: int
+) -> list[TriggerMatch]:
+    """The best `limit` skills that reach the threshold, best first; equal scores by name, then id."""
+    matches = (match_trigger(skill, situation, weights) for skill in skills)
+    applying = [match for match in matches if match.score >= threshold - ROUNDING]
+    applying.sort(key=lambda match: (-match.score, match.skill.name, match.skill.skill_id))
+    return applying[:limit]

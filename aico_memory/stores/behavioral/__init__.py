@@ -1,0 +1,1 @@
+"""Where skills, posteriors, preferences, feedback and selections are kept."""

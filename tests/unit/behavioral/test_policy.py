@@ -1,0 +1,153 @@
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aico_memory.domain.behavioral.explanation import explain, question_for
+from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
+from aico_memory.domain.behavioral.policy import (
+    HYBRID,
+    FixedPolicy,
+    HybridFigures,
+    HybridPolicy,
+    UserKnowledge,
+    exploration_rate,
+    policy_named,
+    seed_of,
+)
+from aico_memory.domain.behavioral.trigger import TriggerMatch
+
+FIGURES = HybridFigures()
+POLICY = HybridPolicy()
+
+
+class Scripted:
+    """Draws that are given: posterior samples in order, then uniform numbers in order."""
+
+    def __init__(self, samples, uniforms):
+        self._samples, self._uniforms = list(samples), list(uniforms)
+
+    def betavariate(self, alpha, beta):
+        return self._samples.pop(0)
+
+    def random(self):
+        return self._uniforms.pop(0)
+
+
+@pytest.fixture
+def matches(make_skill):
+    return [
+        TriggerMatch(make_skill("short", dimensions=(0.0,) * 16), 1.0, ()),
+        TriggerMatch(make_skill("long", dimensions=(1.0,) * 16), 1.0, ()),
+        TriggerMatch(make_skill("middle"), 0.6, ()),
+    ]
+
+
+def test_the_rate_of_exploration_reaches_its_floor_after_fourteen_thumbs():
+    assert exploration_rate(0, FIGURES) == pytest.approx(0.1)
+    assert exploration_rate(13, FIGURES) == pytest.approx(0.1 * 0.95**13)
+    assert exploration_rate(13, FIGURES) > 0.05
+    assert exploration_rate(14, FIGURES) == exploration_rate(1000, FIGURES) == 0.05
+
+
+@given(st.integers(0, 500))
+def test_the_rate_of_exploration_never_rises(count):
+    assert exploration_rate(count + 1, FIGURES) <= exploration_rate(count, FIGURES)
+
+
+def test_the_score_is_forty_thirty_thirty(matches):
+    choice = POLICY.choose(matches[:1], UserKnowledge(), Scripted([0.8], [0.99, 0.0]))
+    assert choice.chosen.shares == pytest.approx({"trigger": 0.4, "posterior": 0.24, "alignment": 0.15})
+    assert choice.chosen.score == pytest.approx(0.79)
+
+
+def test_the_best_score_is_chosen(matches):
+    choice = POLICY.choose(matches, UserKnowledge(), Scripted([0.1, 0.9, 0.2], [0.99, 0.0]))
+    assert choice.chosen.skill.skill_id == "long"
+    assert not choice.is_exploration
+
+
+def test_a_learned_preference_decides_between_equals(matches):
+    known = UserKnowledge(preference=Preference((0.1,) * 16, 9))
+    choice = POLICY.choose(matches, known, Scripted([0.5, 0.5, 0.5], [0.99, 0.0]))
+    assert choice.chosen.skill.skill_id == "short"
+
+
+def test_a_skill_of_low_confidence_is_used_by_exploration_only(matches):
+    known = UserKnowledge(states={"long": SkillState(0.29)})
+    assert POLICY.choose(matches, known, Scripted([0.1, 0.99, 0.1], [0.99, 0.0])).chosen.skill.skill_id == "short"
+    explored = POLICY.choose(matches[:2], known, Scripted([0.1, 0.99], [0.01, 0.0]))
+    assert explored.chosen.skill.skill_id == "long"
+    assert explored.is_exploration
+    assert explored.preferred.skill.skill_id == "short"
+
+
+def test_exploration_takes_no_skill_of_higher_confidence(matches):
+    known = UserKnowledge(states={"long": SkillState(0.8)})
+    choice = POLICY.choose(matches[:2], known, Scripted([0.99, 0.0], [0.01, 0.0]))
+    assert choice.chosen.skill.skill_id == "short"
+    assert not choice.is_exploration
+
+
+def test_where_no_skill_is_confident_none_is_chosen_and_that_is_said(matches):
+    known = UserKnowledge(states={one: SkillState(0.2) for one in ("short", "long", "middle")})
+    choice = POLICY.choose(matches, known, Scripted([0.5] * 3, [0.99, 0.0]))
+    assert choice.chosen is None
+    assert "below the confidence" in explain(choice)
+
+
+def test_where_nothing_applies_none_is_chosen_and_that_is_said():
+    choice = POLICY.choose([], UserKnowledge(), random.Random(1))
+    assert choice.chosen is None
+    assert "No skill's conditions" in explain(choice)
+
+
+@given(st.integers(0, 2**64 - 1), st.floats(0.2, 0.9), st.integers(1, 50), st.integers(1, 50))
+def test_the_same_seed_gives_the_same_choice_and_shares_sum_to_the_score(make_skill, seed, confidence, alpha, beta):
+    skills = [TriggerMatch(make_skill(name), 0.9, ()) for name in ("a", "b", "c")]
+    known = UserKnowledge({"b": SkillState(confidence)}, {"c": Posterior(alpha, beta)}, Preference(), 3)
+    one = POLICY.choose(skills, known, random.Random(seed))
+    assert one == POLICY.choose(skills, known, random.Random(seed))
+    for candidate in one.candidates:
+        assert sum(candidate.shares.values()) == pytest.approx(candidate.score)
+        assert 0.0 <= candidate.score <= 1.0
+
+
+def test_about_one_in_twenty_choices_explores_when_much_is_known(matches):
+    known = UserKnowledge(feedback_count=100)
+    explored = Counter(POLICY.choose(matches, known, random.Random(seed)).is_exploration for seed in range(4000))
+    assert 0.03 < explored[True] / 4000 < 0.07
+
+
+def test_requests_and_deployments_have_seeds_of_their_own():
+    assert seed_of(0, "a") == seed_of(0, "a")
+    assert len({seed_of(0, "a"), seed_of(0, "b"), seed_of(1, "a")}) == 3
+
+
+def test_without_consent_the_first_match_is_taken_whatever_was_learned(matches):
+    known = UserKnowledge(states={"short": SkillState(0.2)}, feedback_count=100)
+    choices = {FixedPolicy().choose(matches, known, random.Random(seed)).chosen.skill.skill_id for seed in range(50)}
+    assert choices == {"short"}
+    assert "learning is switched off" in explain(FixedPolicy().choose(matches, known, random.Random(0)))
+
+
+def test_an_explanation_names_skill_and_shares(matches):
+    text = explain(POLICY.choose(matches[:1], UserKnowledge(), Scripted([0.8], [0.99, 0.0])))
+    assert "Short scores 0.790" in text
+    assert "0.400 fit with the situation" in text
+
+
+def test_an_exploration_asks_about_the_dimension_that_differs_most(make_skill):
+    brief = TriggerMatch(make_skill("brief", dimensions=(0.1, *(0.5,) * 15)), 1.0, ())
+    usual = TriggerMatch(make_skill("usual", dimensions=(0.9, *(0.5,) * 15)), 1.0, ())
+    choice = POLICY.choose([brief, usual], UserKnowledge(), Scripted([0.1, 0.9], [0.01, 0.0]))
+    assert choice.is_exploration
+    assert question_for(choice) == "Would a paragraph have been better here?"
+    assert question_for(POLICY.choose([brief, usual], UserKnowledge(), Scripted([0.1, 0.9], [0.99, 0.0]))) == ""
+
+
+def test_the_baseline_is_selectable_by_its_name():
+    assert policy_named(HYBRID, FIGURES).name == "hybrid-40-30-30"
+    assert policy_named("another", FIGURES) is None
