@@ -35,6 +35,7 @@ class FeedbackEvent(_message.Message):
     user_id: _builtins.str
     message_id: _builtins.str
     skill_id: _builtins.str
+    """May be empty where request_id names a selection: then the skill it chose is judged."""
     reward: _builtins.int
     """-1, 0 or 1. No range rule here: the worker answers with the typed invalid_reward."""
     reason: _builtins.str

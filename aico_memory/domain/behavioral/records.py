@@ -1,0 +1,108 @@
+"""What the behavioral store keeps of events: selections, feedback, trajectories and how knowledge evolved."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from aico_memory.domain.behavioral.learning import Knowledge
+
+APPLIED: Final = "applied"
+NO_SKILL: Final = "no_applicable_skill"
+NO_CONSENT: Final = "no_consent"
+SUCCESS: Final = "success"
+UNCHANGED: Final = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class UserState:
+    """Consent of one user, and how many thumbs have been learned from."""
+
+    behavioral: bool = False
+    long_term: bool = True
+    feedback_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionRecord:
+    """One answered request, with all that explains it. `skill_id` is empty where none was chosen."""
+
+    user: str
+    request_id: str
+    event_id: uuid.UUID
+    at_us: int
+    bucket: int
+    intent: str
+    sentiment: str
+    time_of_day: str
+    # applied | no_applicable_skill | no_consent
+    outcome: str
+    policy: str
+    skill_id: str = ""
+    is_exploration: bool = False
+    confidence: float = 0.0
+    alignment: float = 0.0
+    score: float = 0.0
+    shares: Mapping[str, float] = field(default_factory=dict)
+    explanation: str = ""
+    question: str = ""
+    answered_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackRecord:
+    """One feedback event and the answer it got; `sealed_text` is sealed with the user's key."""
+
+    user: str
+    event_id: uuid.UUID
+    message_id: str
+    skill_id: str
+    reward: int
+    at_us: int
+    bucket: int
+    # success | unchanged | no_consent
+    status: str
+    skill_updated: bool
+    new_confidence: float
+    reason: str = ""
+    sealed_text: bytes | None = None
+    request_id: str = ""
+    is_exploration: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One use of a skill in a conversation; the texts are sealed with the user's key."""
+
+    user: str
+    request_id: str
+    conversation_id: str
+    # Place among the user's uses of skills in this conversation, from 1.
+    turn: int
+    skill_id: str
+    is_exploration: bool
+    at_us: int
+    sealed_input: bytes
+    sealed_response: bytes | None = None
+    reward: int | None = None
+    archived_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """One learned change, with its cause and what stood before, so that it can be undone."""
+
+    user: str
+    cause: uuid.UUID
+    ordinal: int
+    # learned | consent
+    what: str
+    # Skill id, or the name of the consent.
+    subject: str
+    at_us: int
+    old_value: float
+    new_value: float
+    bucket: int | None = None
+    before: Knowledge | None = None

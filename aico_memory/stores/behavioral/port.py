@@ -1,0 +1,127 @@
+"""Port of the behavioral store: rows inside a transaction or of a reading, and the consumer's state beside them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from aico_memory.contracts.consumer_state import ConsumerState
+from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
+from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
+
+# Sections of the canonical export, in its order, with what identifies a row in each.
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "consent": ("user",),
+    "evolution": ("user", "at_us", "cause", "ordinal"),
+    "feedback": ("user", "event_id"),
+    "posterior": ("user", "bucket", "skill_id"),
+    "preference": ("user", "bucket"),
+    "selection": ("user", "request_id"),
+    "skill": ("user", "skill_id"),
+    "trajectory": ("user", "request_id"),
+}
+Record = UserState | SkillState | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution
+Key = tuple[Any, ...]
+
+
+class BehavioralRows(Protocol):
+    """Reads see the transaction's own writes. What was never written has its starting value."""
+
+    def user(self, user: str) -> UserState:
+        """Consent and count of thumbs; without a row: no behavioral consent."""
+
+    def put_user(self, user: str, state: UserState) -> None: ...
+
+    def skill_states(self, user: str) -> dict[str, SkillState]:
+        """All skills of which something is known for this user."""
+
+    def skill_state(self, user: str, skill_id: str) -> SkillState: ...
+
+    def put_skill_state(self, user: str, skill_id: str, state: SkillState) -> None: ...
+
+    def posteriors(self, user: str, bucket: int) -> dict[str, Posterior]:
+        """By skill id; skills without a thumb in this bucket are absent."""
+
+    def put_posterior(self, user: str, bucket: int, skill_id: str, posterior: Posterior, at_us: int) -> None: ...
+
+    def preference(self, user: str, bucket: int) -> Preference: ...
+
+    def preferences(self, user: str) -> dict[int, Preference]:
+        """By bucket, ascending."""
+
+    def put_preference(self, user: str, bucket: int, preference: Preference, at_us: int) -> None: ...
+
+    def selection(self, user: str, request_id: str) -> SelectionRecord | None: ...
+
+    def latest_selection(self, user: str, skill_id: str) -> SelectionRecord | None:
+        """The one applied last that chose this skill."""
+
+    def add_selection(self, record: SelectionRecord) -> None: ...
+
+    def feedback(self, event_id: uuid.UUID) -> FeedbackRecord | None: ...
+
+    def feedback_of(self, user: str) -> list[FeedbackRecord]:
+        """All of a user's, in the order they were applied."""
+
+    def add_feedback(self, record: FeedbackRecord) -> None:
+        """Raises where the event id stands already: an event has one effect."""
+
+    def next_turn(self, user: str, conversation_id: str) -> int:
+        """1 + how many trajectories of this conversation stand."""
+
+    def add_trajectory(self, trajectory: Trajectory) -> None: ...
+
+    def trajectory(self, user: str, request_id: str) -> Trajectory | None: ...
+
+    def reward_trajectory(self, user: str, request_id: str, reward: int) -> None:
+        """The latest thumb on it; brings an archived one back. Nothing where there is none."""
+
+    def archive_trajectories(self, before_us: int, at_us: int) -> int:
+        """Archive those without a reward from before that time; how many."""
+
+    def delete_archived(self, before_us: int) -> int:
+        """Delete what was archived before that time; how many."""
+
+    def add_evolution(self, record: Evolution) -> None: ...
+
+    def evolution_of(self, user: str) -> list[Evolution]:
+        """All learned changes of a user, oldest first."""
+
+    def counts(self) -> dict[str, int]:
+        """Rows by kind."""
+
+    def section(self, name: str, user: str, after: Key, limit: int) -> Iterable[tuple[Key, Record]]:
+        """Rows of one export section behind the key `after` (() for the first), in the order of their keys.
+
+        `user` "" means everybody's. Event ids are bytes in keys.
+        """
+
+
+class BehavioralStore(Protocol):
+    """One worker's store."""
+
+    @property
+    def state(self) -> ConsumerState:
+        """Cursor and outbox, in the same transactions as the rows."""
+
+    def within(self, transaction: Any) -> BehavioralRows:
+        """The rows inside a transaction of `state`."""
+
+    def reading(self) -> AbstractContextManager[BehavioralRows]:
+        """The rows as last committed; for reading only."""
+
+    def close(self) -> None: ...
+
+
+def pages(rows: BehavioralRows, user: str, after: tuple[str, Key], limit: int) -> Iterator[tuple[str, Key, Record]]:
+    """Up to `limit` rows over all sections behind `after` (section, key), in export order."""
+    start, key = after
+    left = limit
+    for section in sorted(SECTIONS):
+        if section < start or left <= 0:
+            continue
+        for found, record in rows.section(section, user, key if section == start else (), left):
+            yield section, found, record
+            left -= 1

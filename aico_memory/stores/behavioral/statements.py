@@ -1,0 +1,162 @@
+"""The statements of the behavioral rows, and how rows become records."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
+from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
+from aico_memory.stores.behavioral.packing import unpack_knowledge, unpack_vector
+
+STATE = "confidence, uses, positive, negative, selected, explored, explored_positive, explored_negative, last_used_us"
+SELECTION = (
+    "user_id, request_id, event_id, at_us, bucket, intent, sentiment, time_of_day, outcome, policy, skill_id, "
+    "is_exploration, confidence, alignment, score, shares, explanation, question, answered_by"
+)
+FEEDBACK = (
+    "user_id, event_id, message_id, skill_id, reward, at_us, bucket, status, skill_updated, new_confidence, reason, "
+    "sealed_text, request_id, is_exploration"
+)
+TRAJECTORY = (
+    "user_id, request_id, conversation_id, turn, skill_id, is_exploration, at_us, sealed_input, sealed_response, reward, "
+    "archived_us"
+)
+EVOLUTION = "user_id, cause, ordinal, what, subject, at_us, old_value, new_value, bucket, before"
+TABLES = (
+    "users",
+    "user_skills",
+    "skill_states",
+    "posteriors",
+    "preferences",
+    "selections",
+    "feedback",
+    "trajectories",
+    "evolution",
+)
+
+PUT_USER = """
+INSERT INTO users (user_id, behavioral, long_term, feedback_count) VALUES (?, ?, ?, ?)
+ON CONFLICT (user_id) DO UPDATE SET
+    behavioral = excluded.behavioral, long_term = excluded.long_term, feedback_count = excluded.feedback_count
+"""
+PUT_STATE = f"""
+INSERT INTO skill_states (user_id, skill_id, {STATE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (user_id, skill_id) DO UPDATE SET
+    confidence = excluded.confidence, uses = excluded.uses, positive = excluded.positive, negative = excluded.negative,
+    selected = excluded.selected, explored = excluded.explored, explored_positive = excluded.explored_positive,
+    explored_negative = excluded.explored_negative, last_used_us = excluded.last_used_us
+"""
+PUT_POSTERIOR = """
+INSERT INTO posteriors (user_id, bucket, skill_id, alpha, beta, updated_us) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (user_id, bucket, skill_id) DO UPDATE SET
+    alpha = excluded.alpha, beta = excluded.beta, updated_us = excluded.updated_us
+"""
+PUT_PREFERENCE = """
+INSERT INTO preferences (user_id, bucket, dimensions, updates, updated_us) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (user_id, bucket) DO UPDATE SET
+    dimensions = excluded.dimensions, updates = excluded.updates, updated_us = excluded.updated_us
+"""
+LATEST_SELECTION = f"""
+SELECT {SELECTION} FROM selections WHERE user_id = ? AND skill_id = ? ORDER BY position DESC LIMIT 1
+"""
+ARCHIVE = "UPDATE trajectories SET archived_us = ? WHERE reward IS NULL AND archived_us IS NULL AND at_us < ?"
+
+
+def placeholders(columns: str) -> str:
+    """As many question marks as there are columns."""
+    return ", ".join("?" for _ in columns.split(","))
+
+
+def user_of(row: Any) -> UserState:
+    behavioral, long_term, feedback_count = row
+    return UserState(bool(behavioral), bool(long_term), feedback_count)
+
+
+def selection_of(row: Any) -> SelectionRecord:
+    found = dict(zip(SELECTION.split(", "), row, strict=True))
+    found["user"] = found.pop("user_id")
+    found["event_id"] = uuid.UUID(bytes=found["event_id"])
+    found["is_exploration"] = bool(found["is_exploration"])
+    found["shares"] = json.loads(found["shares"])
+    return SelectionRecord(**found)
+
+
+def selection_row(record: SelectionRecord) -> tuple[object, ...]:
+    return (
+        record.user, record.request_id, record.event_id.bytes, record.at_us, record.bucket, record.intent,
+        record.sentiment, record.time_of_day, record.outcome, record.policy, record.skill_id, int(record.is_exploration),
+        record.confidence, record.alignment, record.score, json.dumps(dict(record.shares)), record.explanation,
+        record.question, record.answered_by,
+    )  # fmt: skip
+
+
+def feedback_of(row: Any) -> FeedbackRecord:
+    found = dict(zip(FEEDBACK.split(", "), row, strict=True))
+    found["user"] = found.pop("user_id")
+    found["event_id"] = uuid.UUID(bytes=found["event_id"])
+    found["skill_updated"] = bool(found["skill_updated"])
+    found["is_exploration"] = bool(found["is_exploration"])
+    return FeedbackRecord(**found)
+
+
+def feedback_row(record: FeedbackRecord) -> tuple[object, ...]:
+    return (
+        record.user, record.event_id.bytes, record.message_id, record.skill_id, record.reward, record.at_us, record.bucket,
+        record.status, int(record.skill_updated), record.new_confidence, record.reason, record.sealed_text,
+        record.request_id, int(record.is_exploration),
+    )  # fmt: skip
+
+
+def trajectory_of(row: Any) -> Trajectory:
+    user, request_id, conversation_id, turn, skill_id, is_exploration, *rest = row
+    return Trajectory(user, request_id, conversation_id, turn, skill_id, bool(is_exploration), *rest)
+
+
+def trajectory_row(record: Trajectory) -> tuple[object, ...]:
+    return (
+        record.user, record.request_id, record.conversation_id, record.turn, record.skill_id, int(record.is_exploration),
+        record.at_us, record.sealed_input, record.sealed_response, record.reward, record.archived_us,
+    )  # fmt: skip
+
+
+def evolution_of(row: Any) -> Evolution:
+    user, cause, ordinal, what, subject, at_us, old_value, new_value, bucket, before = row
+    known = None if before is None else unpack_knowledge(before)
+    return Evolution(user, uuid.UUID(bytes=cause), ordinal, what, subject, at_us, old_value, new_value, bucket, known)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionQuery:
+    """One export section: its table, key columns, record columns, and how a row of them becomes a record."""
+
+    table: str
+    keys: tuple[str, ...]
+    columns: str
+    record_of: Callable[[Any], Any]
+
+    def statement(self, of_one: bool, resumed: bool) -> str:
+        """Key columns, then record columns, in key order."""
+        keys = ", ".join(self.keys)
+        conditions = ["user_id = ?"] if of_one else []
+        if resumed:
+            conditions.append(f"({keys}) > ({', '.join('?' for _ in self.keys)})")
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        return f"SELECT {keys}, {self.columns} FROM {self.table} {where} ORDER BY {keys} LIMIT ?"
+
+
+EXPORT: Mapping[str, SectionQuery] = {
+    "consent": SectionQuery("users", ("user_id",), "behavioral, long_term, feedback_count", user_of),
+    "evolution": SectionQuery("evolution", ("user_id", "at_us", "cause", "ordinal"), EVOLUTION, evolution_of),
+    "feedback": SectionQuery("feedback", ("user_id", "event_id"), FEEDBACK, feedback_of),
+    "posterior": SectionQuery("posteriors", ("user_id", "bucket", "skill_id"), "alpha, beta", lambda row: Posterior(*row)),
+    "preference": SectionQuery(
+        "preferences", ("user_id", "bucket"), "dimensions, updates", lambda row: Preference(unpack_vector(row[0]), row[1])
+    ),
+    "selection": SectionQuery("selections", ("user_id", "request_id"), SELECTION, selection_of),
+    "skill": SectionQuery("skill_states", ("user_id", "skill_id"), STATE, lambda row: SkillState(*row)),
+    "trajectory": SectionQuery("trajectories", ("user_id", "request_id"), TRAJECTORY, trajectory_of),
+}

@@ -1,0 +1,205 @@
+"""The in-memory twin of the behavioral store: same port, same suite, nothing on disk."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import TypeVar
+
+from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
+from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
+from aico_memory.stores.behavioral.port import Key, Record
+from aico_memory.stores.sql import MemoryConsumerState, MemoryTransaction
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(slots=True)
+class _Tables:
+    """One dictionary a table; insertion order is the order of application."""
+
+    users: dict[str, UserState] = field(default_factory=dict)
+    states: dict[tuple[str, str], SkillState] = field(default_factory=dict)
+    posteriors: dict[tuple[str, int, str], Posterior] = field(default_factory=dict)
+    preferences: dict[tuple[str, int], Preference] = field(default_factory=dict)
+    selections: dict[tuple[str, str], SelectionRecord] = field(default_factory=dict)
+    feedback: dict[uuid.UUID, FeedbackRecord] = field(default_factory=dict)
+    trajectories: dict[tuple[str, str], Trajectory] = field(default_factory=dict)
+    evolution: dict[tuple[str, int, bytes, int], Evolution] = field(default_factory=dict)
+
+    def copy(self) -> _Tables:
+        return _Tables(*(dict(getattr(self, one.name)) for one in fields(self)))
+
+
+class MemoryRows:
+    """The port `BehavioralRows` on dictionaries."""
+
+    def __init__(self, tables: _Tables) -> None:
+        self._tables = tables
+
+    def user(self, user: str) -> UserState:
+        return self._tables.users.get(user, UserState())
+
+    def put_user(self, user: str, state: UserState) -> None:
+        self._tables.users[user] = state
+
+    def skill_states(self, user: str) -> dict[str, SkillState]:
+        return {skill: state for (owner, skill), state in self._tables.states.items() if owner == user}
+
+    def skill_state(self, user: str, skill_id: str) -> SkillState:
+        return self._tables.states.get((user, skill_id), SkillState())
+
+    def put_skill_state(self, user: str, skill_id: str, state: SkillState) -> None:
+        self._tables.states[user, skill_id] = state
+
+    def posteriors(self, user: str, bucket: int) -> dict[str, Posterior]:
+        rows = self._tables.posteriors.items()
+        return {skill: found for (owner, place, skill), found in rows if (owner, place) == (user, bucket)}
+
+    def put_posterior(self, user: str, bucket: int, skill_id: str, posterior: Posterior, at_us: int) -> None:
+        self._tables.posteriors[user, bucket, skill_id] = posterior
+
+    def preference(self, user: str, bucket: int) -> Preference:
+        return self._tables.preferences.get((user, bucket), Preference())
+
+    def preferences(self, user: str) -> dict[int, Preference]:
+        rows = sorted(self._tables.preferences.items())
+        return {bucket: found for (owner, bucket), found in rows if owner == user}
+
+    def put_preference(self, user: str, bucket: int, preference: Preference, at_us: int) -> None:
+        self._tables.preferences[user, bucket] = preference
+
+    def selection(self, user: str, request_id: str) -> SelectionRecord | None:
+        return self._tables.selections.get((user, request_id))
+
+    def latest_selection(self, user: str, skill_id: str) -> SelectionRecord | None:
+        newest_first = reversed(self._tables.selections.values())
+        return next((one for one in newest_first if (one.user, one.skill_id) == (user, skill_id)), None)
+
+    def add_selection(self, record: SelectionRecord) -> None:
+        _add(self._tables.selections, (record.user, record.request_id), record)
+
+    def feedback(self, event_id: uuid.UUID) -> FeedbackRecord | None:
+        return self._tables.feedback.get(event_id)
+
+    def feedback_of(self, user: str) -> list[FeedbackRecord]:
+        return [one for one in self._tables.feedback.values() if one.user == user]
+
+    def add_feedback(self, record: FeedbackRecord) -> None:
+        _add(self._tables.feedback, record.event_id, record)
+
+    def next_turn(self, user: str, conversation_id: str) -> int:
+        rows = self._tables.trajectories.values()
+        return 1 + sum((one.user, one.conversation_id) == (user, conversation_id) for one in rows)
+
+    def add_trajectory(self, trajectory: Trajectory) -> None:
+        _add(self._tables.trajectories, (trajectory.user, trajectory.request_id), trajectory)
+
+    def trajectory(self, user: str, request_id: str) -> Trajectory | None:
+        return self._tables.trajectories.get((user, request_id))
+
+    def reward_trajectory(self, user: str, request_id: str, reward: int) -> None:
+        found = self.trajectory(user, request_id)
+        if found is not None:
+            self._tables.trajectories[user, request_id] = replace(found, reward=reward, archived_us=None)
+
+    def archive_trajectories(self, before_us: int, at_us: int) -> int:
+        found = [
+            (key, one)
+            for key, one in self._tables.trajectories.items()
+            if one.reward is None and one.archived_us is None and one.at_us < before_us
+        ]
+        for key, one in found:
+            self._tables.trajectories[key] = replace(one, archived_us=at_us)
+        return len(found)
+
+    def delete_archived(self, before_us: int) -> int:
+        rows = self._tables.trajectories.items()
+        found = [key for key, one in rows if one.archived_us is not None and one.archived_us < before_us]
+        for key in found:
+            del self._tables.trajectories[key]
+        return len(found)
+
+    def add_evolution(self, record: Evolution) -> None:
+        _add(self._tables.evolution, (record.user, record.at_us, record.cause.bytes, record.ordinal), record)
+
+    def evolution_of(self, user: str) -> list[Evolution]:
+        return [one for key, one in sorted(self._tables.evolution.items(), key=lambda item: item[0]) if key[0] == user]
+
+    def counts(self) -> dict[str, int]:
+        tables = self._tables
+        return {
+            "users": len(tables.users), "user_skills": 0, "skill_states": len(tables.states),
+            "posteriors": len(tables.posteriors), "preferences": len(tables.preferences),
+            "selections": len(tables.selections), "feedback": len(tables.feedback),
+            "trajectories": len(tables.trajectories), "evolution": len(tables.evolution),
+        }  # fmt: skip
+
+    def section(self, name: str, user: str, after: Key, limit: int) -> Iterable[tuple[Key, Record]]:
+        rows = sorted(self._keyed(name), key=lambda row: row[0])
+        return [row for row in rows if (not user or row[0][0] == user) and row[0] > after][:limit]
+
+    def _keyed(self, name: str) -> Iterator[tuple[Key, Record]]:
+        tables = self._tables
+        match name:
+            case "consent":
+                yield from (((user,), one) for user, one in tables.users.items())
+            case "feedback":
+                yield from (((one.user, one.event_id.bytes), one) for one in tables.feedback.values())
+            case "skill":
+                yield from tables.states.items()
+            case "posterior":
+                yield from tables.posteriors.items()
+            case "preference":
+                yield from tables.preferences.items()
+            case "selection":
+                yield from tables.selections.items()
+            case "trajectory":
+                yield from tables.trajectories.items()
+            case _:
+                yield from tables.evolution.items()
+
+
+class _RestoringState(MemoryConsumerState):
+    """A transaction that is left by an exception leaves the tables as they were."""
+
+    def __init__(self, store: MemoryBehavioralStore) -> None:
+        super().__init__()
+        self._store = store
+
+    @contextmanager
+    def transaction(self) -> Iterator[MemoryTransaction]:
+        with super().transaction() as transaction:
+            saved = self._store.tables.copy()
+            try:
+                yield transaction
+            except BaseException:
+                self._store.tables = saved
+                raise
+
+
+class MemoryBehavioralStore:
+    """The port `BehavioralStore` in plain Python."""
+
+    def __init__(self) -> None:
+        self.tables = _Tables()
+        self.state = _RestoringState(self)
+
+    def within(self, transaction: MemoryTransaction) -> MemoryRows:
+        return MemoryRows(self.tables)
+
+    @contextmanager
+    def reading(self) -> Iterator[MemoryRows]:
+        yield MemoryRows(self.tables)
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+
+def _add(table: dict[K, V], key: K, value: V) -> None:
+    if key in table:
+        raise ValueError(f"{key} stands already")
+    table[key] = value
