@@ -49,7 +49,10 @@ class LinkPort(Protocol):
     """The worker's connection to the bus."""
 
     identity: str
-    epoch: int
+
+    @property
+    def epoch(self) -> int:
+        """The journal's epoch."""
 
     def publish(self, records: Sequence[OutgoingRecord]) -> Sequence[Future[Any]]:
         """Publish durable records; each future ends with the acknowledgement or a typed error."""
@@ -101,6 +104,7 @@ class Handlers(Protocol):
 
     def prepare(self, events: Sequence[Event]) -> None:
         """Work outside the transaction before these events are applied (questions to other workers)."""
+        return
 
     def apply(self, transaction: Any, event: Event) -> None:
         """Apply one event inside the transaction, deterministically from the event alone.
@@ -110,6 +114,7 @@ class Handlers(Protocol):
 
     def after_commit(self) -> None:
         """Effects stand; wake what follows them (indexers)."""
+        return
 
     def settled(self, applied: int) -> int:
         """Global sequence through which all derived effects are done; at most `applied`."""
@@ -117,6 +122,7 @@ class Handlers(Protocol):
 
     def idle(self, now_us: int) -> None:
         """Called about every 100 ms between batches, in the consumer's thread."""
+        return
 
     def status(self) -> dict[str, object]:
         """What `aico-memory status` shows of this worker; JSON values."""
@@ -128,3 +134,4 @@ class Handlers(Protocol):
 
     def close(self) -> None:
         """Stop threads and close the store."""
+        return

@@ -333,6 +333,8 @@ class JobFiring(_message.Message):
     OUTCOME_FIELD_NUMBER: _builtins.int
     SECONDS_FIELD_NUMBER: _builtins.int
     MANUAL_FIELD_NUMBER: _builtins.int
+    MISSED_FIELD_NUMBER: _builtins.int
+    DETAIL_FIELD_NUMBER: _builtins.int
     firing_id: _builtins.str
     job: _builtins.str
     planned_us: _builtins.int
@@ -342,6 +344,9 @@ class JobFiring(_message.Message):
     """planned | fired | done | missed | failed"""
     seconds: _builtins.float
     manual: _builtins.bool
+    missed: _builtins.int
+    """Earlier firings of the job that this one stands in for."""
+    detail: _builtins.str
     def __init__(
         self,
         *,
@@ -353,10 +358,12 @@ class JobFiring(_message.Message):
         outcome: _builtins.str = ...,
         seconds: _builtins.float = ...,
         manual: _builtins.bool = ...,
+        missed: _builtins.int = ...,
+        detail: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["finished_us", b"finished_us", "fired_us", b"fired_us", "firing_id", b"firing_id", "job", b"job", "manual", b"manual", "outcome", b"outcome", "planned_us", b"planned_us", "seconds", b"seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["detail", b"detail", "finished_us", b"finished_us", "fired_us", b"fired_us", "firing_id", b"firing_id", "job", b"job", "manual", b"manual", "missed", b"missed", "outcome", b"outcome", "planned_us", b"planned_us", "seconds", b"seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -396,6 +403,7 @@ class Job(_message.Message):
     PRIORITY_FIELD_NUMBER: _builtins.int
     RESOURCE_FIELD_NUMBER: _builtins.int
     WAITS_FOR_IDLE_FIELD_NUMBER: _builtins.int
+    AWAITING_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     cron: _builtins.str
     zone: _builtins.str
@@ -407,6 +415,8 @@ class Job(_message.Message):
     priority: _builtins.int
     resource: _builtins.str
     waits_for_idle: _builtins.bool
+    awaiting: _builtins.str
+    """Why no worker acts on it yet; empty where one does."""
     def __init__(
         self,
         *,
@@ -421,10 +431,11 @@ class Job(_message.Message):
         priority: _builtins.int = ...,
         resource: _builtins.str = ...,
         waits_for_idle: _builtins.bool = ...,
+        awaiting: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cron", b"cron", "enabled", b"enabled", "last_outcome", b"last_outcome", "last_us", b"last_us", "name", b"name", "next_us", b"next_us", "priority", b"priority", "resource", b"resource", "topic", b"topic", "waits_for_idle", b"waits_for_idle", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["awaiting", b"awaiting", "cron", b"cron", "enabled", b"enabled", "last_outcome", b"last_outcome", "last_us", b"last_us", "name", b"name", "next_us", b"next_us", "priority", b"priority", "resource", b"resource", "topic", b"topic", "waits_for_idle", b"waits_for_idle", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -300,6 +300,7 @@ class StoredMessage(_message.Message):
     CONSOLIDATED_FIELD_NUMBER: _builtins.int
     HAS_FEEDBACK_FIELD_NUMBER: _builtins.int
     ZONE_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
     event_id: _builtins.bytes
     user_id: _builtins.str
     session_id: _builtins.str
@@ -317,6 +318,8 @@ class StoredMessage(_message.Message):
     consolidated: _builtins.bool
     has_feedback: _builtins.bool
     zone: _builtins.str
+    sequence: _builtins.int
+    """Its place in the bus's global order: what bounds a run where many were received in one microsecond."""
     def __init__(
         self,
         *,
@@ -335,10 +338,11 @@ class StoredMessage(_message.Message):
         consolidated: _builtins.bool = ...,
         has_feedback: _builtins.bool = ...,
         zone: _builtins.str = ...,
+        sequence: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["consolidated", b"consolidated", "content", b"content", "event_id", b"event_id", "group_id", b"group_id", "has_feedback", b"has_feedback", "metadata_json", b"metadata_json", "name", b"name", "project_id", b"project_id", "received_at_us", b"received_at_us", "role", b"role", "said_at_us", b"said_at_us", "session_id", b"session_id", "source_type", b"source_type", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["consolidated", b"consolidated", "content", b"content", "event_id", b"event_id", "group_id", b"group_id", "has_feedback", b"has_feedback", "metadata_json", b"metadata_json", "name", b"name", "project_id", b"project_id", "received_at_us", b"received_at_us", "role", b"role", "said_at_us", b"said_at_us", "sequence", b"sequence", "session_id", b"session_id", "source_type", b"source_type", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -351,20 +355,24 @@ class ReadMessages(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     SESSION_ID_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    BEFORE_EVENT_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     session_id: _builtins.str
     """Empty: all sessions of the user."""
     limit: _builtins.int
+    before_event_id: _builtins.bytes
+    """Only messages before this one: for going back page by page."""
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         session_id: _builtins.str = ...,
         limit: _builtins.int = ...,
+        before_event_id: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "session_id", b"session_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["before_event_id", b"before_event_id", "limit", b"limit", "session_id", b"session_id", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -377,16 +385,20 @@ class MessagePage(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MESSAGES_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
+    cut: _builtins.bool
+    """The answer was cut at its size in bytes: there are more within the limit asked for."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredMessage]: ...
     def __init__(
         self,
         *,
         messages: _abc.Iterable[Global___StoredMessage] | None = ...,
+        cut: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "messages", b"messages"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -49,7 +49,9 @@ class SchedulerLedger(Protocol):
 class SchedulerStore(Protocol):
     """The ledger with the consumer's state beside it."""
 
-    state: ConsumerState
+    @property
+    def state(self) -> ConsumerState:
+        """Cursor, outbox and transactions."""
 
     def within(self, transaction: Any) -> SchedulerLedger:
         """The ledger inside an open transaction of `state`."""
