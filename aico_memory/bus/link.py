@@ -95,6 +95,7 @@ class Link:
 
         Raises NotAuthorised or VersionMismatch as soon as that is certain, and BusUnavailable after `timeout`
         seconds (default: link.connect_seconds); with `wait` a missing broker is waited for without end.
+        The link goes on trying until it is closed, so that start() may be called again.
         """
         self._check()
         deadline = time.monotonic() + (self._settings.connect_seconds if timeout is None else timeout)
@@ -108,13 +109,9 @@ class Link:
             while not (self._welcome is not None and self._answers_live.is_set()):
                 left = None if wait else deadline - time.monotonic()
                 if self._refused is not None or (left is not None and left <= 0):
-                    error = self._refused or self._error or BusUnavailable("The bus does not answer")
-                    break
+                    raise self._refused or self._error or BusUnavailable("The bus does not answer")
                 self._state.wait(left)
-            else:
-                return self._welcome
-        self.close()
-        raise error
+            return self._welcome
 
     def publish(self, records: Sequence[OutgoingRecord], timeout: float | None = None) -> list[Future[Acknowledgement]]:
         """Publish durable records in this order; one future a record.
