@@ -165,8 +165,8 @@ class Link:
             occurred_us=now_us,
             user=user,
             reply_to=self.reply_topic,
-            # Unix time by the machine's clock: a deployment's manual clock may stand still.
-            deadline_us=time.time_ns() // 1000 + int(seconds * 1_000_000),
+            # Both times by this side's clock: their difference is what the worker may take.
+            deadline_us=now_us + int(seconds * 1_000_000),
         )
         self._check()
         future: Future[Any] = Future()

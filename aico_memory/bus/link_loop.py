@@ -19,7 +19,7 @@ from aico_memory.bus.link_sockets import Connection
 from aico_memory.bus.link_tickets import Ticket
 from aico_memory.bus.link_traffic import Traffic
 from aico_memory.contracts.v1 import bus_pb2
-from aico_memory.contracts.wire import PROTOCOL, Kind, OutgoingRecord
+from aico_memory.contracts.wire import CONTRACTS, PROTOCOL, Kind, OutgoingRecord
 from aico_memory.errors import AicoMemoryError, BusUnavailable, ClosedConnection, VersionMismatch, from_code
 from aico_memory.log import get_logger
 from aico_memory.settings.link import LinkSettings
@@ -238,7 +238,7 @@ class LinkLoop:
     def _say_hello(self, now: float) -> None:
         self._hello_sent = True
         self._hello_at = now
-        hello = bus_pb2.Hello(protocol=PROTOCOL, software=f"aico-memory {__version__}")
+        hello = bus_pb2.Hello(protocol=PROTOCOL, contracts=CONTRACTS, software=f"aico-memory {__version__}")
         self.traffic.resync_due = True
         self.traffic.out.append(self.traffic.hello(hello))
 
