@@ -1,0 +1,1 @@
+"""The model service: embeddings and labels."""
