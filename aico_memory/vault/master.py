@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -59,11 +59,15 @@ class Vault:
         key = self.store_key(store)
         return PlainSealer() if key is None else AeadSealer(derive_key(key, "values"))
 
-    def digest(self, store: str, text: str) -> bytes:
-        """16 bytes that stand for a text in a store's keys; keyed, so that nobody can try out names."""
+    def namer(self, store: str) -> Callable[[str], bytes]:
+        """A function to 16 bytes that stand for a text in a store's keys; keyed, so that nobody can try out names."""
         key = self.store_key(store)
         naming = b"" if key is None else derive_key(key, "names")
-        return hashlib.blake2b(text.encode(), digest_size=16, key=naming).digest()
+        return lambda text: hashlib.blake2b(text.encode(), digest_size=16, key=naming).digest()
+
+    def digest(self, store: str, text: str) -> bytes:
+        """The same for a single text."""
+        return self.namer(store)(text)
 
 
 def open_vault(home: Home, settings: SecuritySettings, environment: Mapping[str, str] = os.environ) -> Vault:

@@ -40,16 +40,10 @@ class MemoryConsumerState:
 
     @contextmanager
     def transaction(self) -> Iterator[MemoryTransaction]:
-        if self._writing_thread == threading.get_ident():
-            raise RuntimeError("A write transaction inside a write transaction of the same thread")
-        with self._writing:
-            self._writing_thread = threading.get_ident()
-            try:
-                transaction = MemoryTransaction()
-                yield transaction
-                self._commit(transaction)
-            finally:
-                self._writing_thread = 0
+        with self._exclusive():
+            transaction = MemoryTransaction()
+            yield transaction
+            self._commit(transaction)
 
     def outgoing(self, limit: int) -> list[OutgoingRecord]:
         return list(self._outgoing.values())[:limit]
@@ -67,6 +61,17 @@ class MemoryConsumerState:
     def forget_attempts(self, event_id: bytes) -> None:
         with self._writing:
             self._attempts.pop(event_id, None)
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        if self._writing_thread == threading.get_ident():
+            raise RuntimeError("A write transaction inside a write transaction of the same thread")
+        with self._writing:
+            self._writing_thread = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._writing_thread = 0
 
     def _commit(self, transaction: MemoryTransaction) -> None:
         if transaction.cursor is not None:

@@ -1,0 +1,1 @@
+"""The working process: L0, what was said and seen, as received."""
