@@ -99,7 +99,7 @@ class SkillNotFound(NotFound):
     """No such skill for this user."""
 
     code = "skill_not_found"
-    default_mend = "List the skills with `aico-memory skills USER`."
+    default_mend = "List the skills with `aico-memory skills --user USER`."
 
 
 class InvalidReward(InvalidMessage):

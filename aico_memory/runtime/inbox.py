@@ -62,6 +62,8 @@ class Inbox:
         self.dead_letters = 0
         # After a start the first records go one by one with counted attempts: one of them may have killed the last process.
         self._one_by_one = True
+        # Optional: only workers that ask others before they apply have it.
+        self._prepare: Callable[[Sequence[Event]], None] = getattr(handlers, "prepare", lambda events: None)
 
     def apply(self, records: Sequence[StampedRecord]) -> None:
         """Apply what is newer than the cursor; returns early only where the worker is told to stop."""
@@ -114,22 +116,25 @@ class Inbox:
             state.forget_attempts(record.event_id)
             return True
 
-    def _open(self, record: StampedRecord) -> Event | InvalidMessage:
+    def _open(self, record: StampedRecord) -> Event | InvalidMessage | None:
+        """The event; what is wrong with it; or None where the user was forgotten."""
+        if record.erased:
+            return None
         try:
             return open_record(record)
         except InvalidMessage as error:
             return error
 
-    def _commit(self, opened: Sequence[tuple[StampedRecord, Event | InvalidMessage]]) -> None:
+    def _commit(self, opened: Sequence[tuple[StampedRecord, Event | InvalidMessage | None]]) -> None:
         events = [event for _, event in opened if isinstance(event, Event)]
         invalid = 0
         if events:
-            self._handlers.prepare(events)
+            self._prepare(events)
         with self._handlers.state.transaction() as transaction:
             for record, event in opened:
                 if isinstance(event, Event):
                     self._handlers.apply(transaction, event)
-                else:
+                elif event is not None:
                     invalid += 1
                     self._bury(transaction, record, event, 1)
             transaction.set_cursor(self._epoch, opened[-1][0].global_sequence)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 STATUS_TOPIC = topic_of(bus_pb2.WorkerStatusRequest).name
 EXPORT_TOPIC = topic_of(bus_pb2.ExportRequest).name
 MAX_EXPORT_LINES = 1000
-# So many receives in a row without a record mean that the worker has caught up.
-EMPTY_RECEIVES = 10
 
 
 class WorkerLoop:
@@ -106,15 +104,13 @@ class WorkerLoop:
     def _consume(self, consumer: ConsumerPort, target: int, ready: Callable[[], None]) -> None:
         idle = self._settings.idle_ms / 1000
         waiting_for_ready = True
-        empty = 0
         next_idle = monotonic()
         while not self._stop.is_set():
             # Retention may have removed the last record of a topic: then nothing arrives up to the target.
-            if waiting_for_ready and (self._inbox.applied >= target or empty >= EMPTY_RECEIVES):
+            if waiting_for_ready and (self._inbox.applied >= target or consumer.caught_up):
                 ready()
                 waiting_for_ready = False
             records = consumer.receive(self._settings.batch_records, idle)
-            empty = 0 if records else empty + 1
             if records:
                 self._inbox.apply(records)
                 self._outbox.wake()

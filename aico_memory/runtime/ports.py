@@ -38,6 +38,10 @@ class SubscriptionPort(Protocol):
 class ConsumerPort(Protocol):
     """Durable records in global order, each once."""
 
+    @property
+    def caught_up(self) -> bool:
+        """At the head of the journal, with nothing left to receive."""
+
     def receive(self, limit: int, timeout: float) -> list[StampedRecord]:
         """Up to `limit` records; [] after `timeout` seconds without one. JournalLost where records are gone."""
 
@@ -61,7 +65,7 @@ class LinkPort(Protocol):
         """Send one ephemeral record."""
 
     def request(
-        self, message: Message, *, user: str = "", timeout: float = 5.0, event_id: uuid.UUID | None = None
+        self, message: Message, *, user: str = "", timeout: float | None = None, event_id: uuid.UUID | None = None
     ) -> Future[Any]:
         """Ask and get the decoded answer, or the typed error."""
 

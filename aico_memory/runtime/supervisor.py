@@ -41,6 +41,7 @@ class Supervisor:
         self._encryption = ""
         self._since = datetime.now(UTC).isoformat(timespec="seconds")
         self._ready = False
+        self.was_ready = False
         self._children: dict[str, Child] = {}
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._logs: list[ProcessLog] = []
@@ -64,7 +65,7 @@ class Supervisor:
             except TimeoutError:
                 raise StartFailed(self._who_is_late()) from None
             if not self._stop.is_set():
-                self._ready = True
+                self._ready = self.was_ready = True
                 self._write_table()
                 on_ready(self.table())
                 await self._watch()

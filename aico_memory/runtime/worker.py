@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 
+from aico_memory.bus.link import Link, read_address
 from aico_memory.contracts.envelope import reply_record
 from aico_memory.errors import AicoMemoryError, BusUnavailable
 from aico_memory.log import configure_logging, get_logger
@@ -18,6 +19,8 @@ from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.loop import WorkerLoop
 from aico_memory.runtime.ports import Handlers, Ports
 from aico_memory.settings.load import load_settings
+from aico_memory.vault.curve_keys import load_identity
+from aico_memory.vault.master import open_vault
 
 __all__ = ["Factory", "Handlers", "Ports", "StopSignals", "announce_ready", "reply_record", "run_worker", "worker_parser"]
 
@@ -83,16 +86,12 @@ def run_worker(factory: Factory, name: str, argv: Sequence[str] | None = None) -
 
 
 def _run(factory: Factory, name: str, home: Home, stop: threading.Event, ready_fd: int) -> None:
-    from aico_memory.bus.link import Link, read_address
-    from aico_memory.vault.curve_keys import load_identity
-    from aico_memory.vault.master import open_vault
-
     settings = load_settings(home)
     configure_logging(name, settings.runtime.log_level)
     log = get_logger(name)
     clock = clock_for(home)
     vault = open_vault(home, settings.security)
-    link = Link(lambda: read_address(home), load_identity(home, name), settings=settings.bus, clock=clock)
+    link = Link(lambda: read_address(home), load_identity(home, name), settings=settings.link, clock=clock)
     progress = threading.Event()
     try:
         if not _connect(link, stop):
@@ -106,11 +105,11 @@ def _run(factory: Factory, name: str, home: Home, stop: threading.Event, ready_f
     log.info("drained")
 
 
-def _connect(link: object, stop: threading.Event) -> bool:
+def _connect(link: Link, stop: threading.Event) -> bool:
     """Wait for the broker, however long it takes; False where the worker is told to stop first."""
     while not stop.is_set():
         try:
-            link.start(timeout=2.0)  # type: ignore[attr-defined]
+            link.start(2.0)
             return True
         except BusUnavailable:
             stop.wait(0.2)

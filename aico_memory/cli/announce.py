@@ -1,0 +1,92 @@
+"""What `up` prints: what runs where, and one line to try."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+
+from aico_memory.cli.face import Face
+from aico_memory.errors import AicoMemoryError
+from aico_memory.runtime.deployment import ProcessTable
+from aico_memory.runtime.joblog import readable
+
+COLOURS = {"warning": "yellow", "error": "red", "critical": "red", "debug": "dim"}
+
+
+def announce(face: Face, table: ProcessTable) -> None:
+    """The start lines, on a terminal or into a log."""
+    if face.as_json:
+        return
+    for line in start_lines(face, table):
+        face.out.print(line)
+
+
+def start_lines(face: Face, table: ProcessTable) -> list[str]:
+    """What runs where, how it is locked, which model answers, one line to try."""
+    address = bus_address(face)
+    processes = "  ".join(f"{state.name} [dim]{state.pid}[/]" for state in table.processes)
+    lines = [
+        f"[bold green]ready[/]  {processes}",
+        f"home    {escape(str(face.home.root))}",
+        f"bus     {address.get('router', '?')} (publish), {address.get('delivery', '?')} (deliver), CURVE",
+        f"keys    {_keys(table.encryption)}",
+        f"model   {escape(model_line(face))}",
+    ]
+    if table.clock == "manual":
+        lines.append("clock   manual: it stands still until `aico-memory clock set|advance`")
+    program = Path(sys.argv[0]).name if not sys.argv[0].endswith("__main__.py") else "aico-memory"
+    shown = f".venv/bin/{program}" if Path(sys.prefix).name == ".venv" else program
+    lines.append(f"try     {shown} add 'I moved to Lisbon in May' --wait && {shown} search 'where do I live?'")
+    return lines
+
+
+def bus_address(face: Face) -> dict[str, Any]:
+    """The broker's endpoints as it wrote them; empty where it did not."""
+    try:
+        content: dict[str, Any] = json.loads(face.home.bus_address.read_text())
+    except (OSError, ValueError):
+        return {}
+    return content
+
+
+def model_line(face: Face) -> str:
+    """Which embedding model answers, as the model worker says it."""
+    from aico_memory.runtime.links import open_link
+    from aico_memory.runtime.probe import worker_status
+
+    try:
+        with open_link(face.home, "operator") as link:
+            return model_words(worker_status(link, "model"))
+    except AicoMemoryError as error:
+        return f"not answering ({error.code})"
+
+
+def model_words(status: dict[str, Any]) -> str:
+    """One line about the model of a model worker's status."""
+    model = status.get("model")
+    if not isinstance(model, dict):
+        return str(model or status.get("detail") or "not answering")
+    name, source = model.get("name", "?"), model.get("source", "")
+    notes = [str(model[key]) for key in ("served_by", "note") if model.get(key)]
+    return ", ".join([f"{name} ({source})" if source else str(name), *notes])
+
+
+def _keys(source: str) -> str:
+    words = {
+        "development": "[yellow]development key[/] (made here; set AICO_MEMORY_PASSPHRASE or a key file for real data)",
+        "passphrase": "passphrase",
+        "key_file": "key file",
+        "off": "[red]encryption is off[/]: everything in the home is readable",
+    }
+    return words.get(source, escape(source))
+
+
+def echo_line(face: Face, name: str, line: str) -> None:
+    """A log line of one process on the terminal."""
+    level, text = readable(name, line)
+    colour = COLOURS.get(level)
+    face.err.print(f"[{colour}]{escape(text)}[/]" if colour else escape(text))

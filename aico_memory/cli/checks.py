@@ -1,0 +1,181 @@
+"""The checks of `doctor`; each gives findings and touches nothing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from aico_memory.cli.announce import bus_address, model_words
+from aico_memory.cli.face import Face
+from aico_memory.cli.status import gather_status
+from aico_memory.errors import AicoMemoryError
+from aico_memory.runtime.clocks import MANUAL, clock_for, clock_mode
+from aico_memory.runtime.deployment import running_supervisor
+
+LOW_DISK = 1_000_000_000
+PACKAGES = ("pyzmq", "protobuf", "lmdb", "sqlcipher3", "chromadb", "onnxruntime", "torch", "sentence-transformers")
+MANY_RESTARTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was checked."""
+
+    subject: str
+    level: Literal["ok", "note", "fault"]
+    detail: str
+    mend: str = ""
+
+
+def all_findings(face: Face) -> list[Finding]:
+    """All checks; one that fails with a typed error becomes a fault with that error's mend."""
+    checks: tuple[tuple[str, Callable[[Face], Iterator[Finding]]], ...] = (
+        ("versions", _versions), ("configuration", _configuration), ("home", _home), ("keys", _keys), ("access", _access),
+        ("disk", _disk), ("clock", _clock), ("processes", _processes), ("ports", _ports),
+    )  # fmt: skip
+    found: list[Finding] = []
+    for subject, check in checks:
+        try:
+            found.extend(check(face))
+        except AicoMemoryError as error:
+            found.append(Finding(subject, "fault", error.detail, error.mend))
+        except OSError as error:
+            found.append(Finding(subject, "fault", str(error), "Look at the permissions of the home."))
+    return found
+
+
+def _versions(face: Face) -> Iterator[Finding]:
+    import zmq
+
+    missing = []
+    known = []
+    for package in PACKAGES:
+        try:
+            known.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(package)
+    yield Finding("versions", "ok", f"Python {platform.python_version()}, libzmq {zmq.zmq_version()}, {', '.join(known)}")
+    if missing:
+        yield Finding("versions", "fault", f"not installed: {', '.join(missing)}", "Run `make install` anew.")
+    if not zmq.has("curve"):
+        yield Finding("versions", "fault", "libzmq has no CURVE", "Install pyzmq from its wheel, not the system's package.")
+    if zmq.zmq_version_info() < (4, 3, 5):
+        yield Finding("versions", "fault", "libzmq is older than 4.3.5", "Install pyzmq from its wheel.")
+
+
+def _configuration(face: Face) -> Iterator[Finding]:
+    from aico_memory.settings.load import load_settings
+
+    load_settings(face.home)
+    yield Finding("configuration", "ok", "all keys are known and in range")
+
+
+def _home(face: Face) -> Iterator[Finding]:
+    root = face.home.root
+    if not root.exists():
+        yield Finding("home", "note", f"{root} does not exist yet", "`aico-memory up` makes it.")
+        return
+    mode = root.stat().st_mode & 0o777
+    if mode & 0o077:
+        yield Finding("home", "note", f"{root} can be entered by others (mode {mode:o})", f"chmod 700 '{root}'")
+    else:
+        yield Finding("home", "ok", str(root))
+
+
+def _keys(face: Face) -> Iterator[Finding]:
+    import os
+
+    from aico_memory.settings.load import load_settings
+    from aico_memory.vault.master import MASTER_FILE, open_vault
+
+    if not (face.home.keys / MASTER_FILE).exists():
+        yield Finding("keys", "note", "no master key yet", "`aico-memory up` or `aico-memory keys init` makes it.")
+        return
+    vault = open_vault(face.home, load_settings(face.home).security, os.environ)
+    if vault.source == "development":
+        yield Finding(
+            "keys", "note", "the home is locked by a development key that lies in it",
+            "For real data: aico-memory keys rotate-master --new-passphrase-env VARIABLE",
+        )  # fmt: skip
+    elif vault.source == "off":
+        yield Finding("keys", "note", "encryption is off", "Set security.encryption to on in a fresh home.")
+    else:
+        yield Finding("keys", "ok", f"the {vault.source.replace('_', ' ')} opens the vault")
+
+
+def _access(face: Face) -> Iterator[Finding]:
+    from aico_memory.bus.access import load_access
+    from aico_memory.paths import config_file
+    from aico_memory.vault.curve_keys import list_identities
+
+    rules = load_access(config_file(face.home, "access.yaml"))
+    listed = [entry for entry in list_identities(face.home) if entry.revoked_at is None]
+    unknown = sorted({entry.role for entry in listed} - set(rules.roles))
+    if unknown:
+        yield Finding(
+            "access", "fault", f"roles that access.yaml does not know: {', '.join(unknown)}", "Add them, or revoke the keys."
+        )
+    else:
+        yield Finding("access", "ok", f"{len(listed)} identities are let in")
+
+
+def _disk(face: Face) -> Iterator[Finding]:
+    place = next((folder for folder in (face.home.root, *face.home.root.parents) if folder.exists()), None)
+    if place is None:
+        return
+    free = shutil.disk_usage(place).free
+    level: Literal["ok", "fault"] = "ok" if free > LOW_DISK else "fault"
+    mend = "" if level == "ok" else "Free space; durable publishes are refused when the disk is full."
+    yield Finding("disk", level, f"{free / 1e9:.1f} GB free", mend)
+
+
+def _clock(face: Face) -> Iterator[Finding]:
+    mode = clock_mode(face.home)
+    detail = f"{mode}, {clock_for(face.home).now().isoformat(timespec='seconds')}"
+    mend = "For development only: nothing ages by itself." if mode == MANUAL else ""
+    yield Finding("clock", "note" if mode == MANUAL else "ok", detail, mend)
+
+
+def _processes(face: Face) -> Iterator[Finding]:
+    report = gather_status(face)
+    if not report["running"]:
+        yield Finding("processes", "note", "nothing runs in this home", "Start it: aico-memory up --detach")
+        return
+    for process in report["processes"]:
+        if process["state"] != "running":
+            log = face.home.logs / f"{process['name']}.log"
+            yield Finding("processes", "fault", f"{process['name']} is {process['state']}: {process['reason']}", f"Read {log}.")
+        elif process["restarts"] >= MANY_RESTARTS:
+            yield Finding(
+                "processes", "note", f"{process['name']} was restarted {process['restarts']} times: {process['reason']}"
+            )
+    for name, worker in report.get("workers", {}).items():
+        if "error" in worker:
+            yield Finding("processes", "fault", f"{name} does not answer ({worker['error']})", f"aico-memory restart {name}")
+    for alarm in report["alarms"]:
+        yield Finding("alarms", "fault", str(alarm), "See `aico-memory status --json`.")
+    yield Finding("model", "ok" if report["model"] else "fault", model_words({"model": report["model"]}))
+    behind = [f"{consumer['name']} {consumer['lag']}" for consumer in report["consumers"] if consumer["lag"]]
+    yield Finding("processes", "ok", f"{len(report['processes'])} known; behind: {', '.join(behind) or 'nobody'}")
+
+
+def _ports(face: Face) -> Iterator[Finding]:
+    if running_supervisor(face.home) is None:
+        return
+    address = bus_address(face)
+    for key in ("router", "delivery"):
+        endpoint = str(address.get(key, ""))
+        host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=2).close()
+        except (OSError, ValueError) as error:
+            yield Finding(
+                "ports", "fault", f"{key} at {endpoint or '?'} does not answer: {error}", "aico-memory restart broker"
+            )
+        else:
+            yield Finding("ports", "ok", f"{key} answers at {endpoint}")

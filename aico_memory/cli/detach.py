@@ -1,0 +1,76 @@
+"""`up --detach`: the supervisor as a process of its own, and its word that all is ready."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from time import monotonic
+from typing import Any
+
+from aico_memory.cli.face import Face
+from aico_memory.errors import StartFailed, from_code
+from aico_memory.runtime.deployment import HomeLock, ProcessTable, read_table
+from aico_memory.settings.load import load_settings
+
+LAST_BYTES = 2_000
+# On top of the supervisor's own limit, for its drain.
+GRACE_SECONDS = 30.0
+
+
+def start_detached(face: Face, only: str, timeout: float | None) -> ProcessTable:
+    """Start a supervisor in the background and return when it says that all is ready; the typed reason otherwise."""
+    home = face.home
+    settings = load_settings(home)
+    HomeLock(home).release()
+    home.ensure()
+    log_path = home.logs / "supervisor.log"
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "aico_memory.cli", "--home", str(home.root), "up", "--ready-fd", str(writer)]
+    command += ["--timeout", str(timeout)] if timeout else []
+    command += ["--only", only] if only else []
+    with log_path.open("ab") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(writer,), start_new_session=True
+        )
+    os.close(writer)
+    limit = (timeout or settings.runtime.start_timeout_seconds) + GRACE_SECONDS
+    try:
+        answer = _read_line(reader, limit)
+    except BaseException:
+        process.send_signal(signal.SIGTERM)
+        raise
+    finally:
+        os.close(reader)
+    if answer is None:
+        process.send_signal(signal.SIGTERM)
+        raise StartFailed(f"The supervisor ended without a word: {_tail(log_path.read_bytes())}", f"Its log is {log_path}.")
+    if "ready" not in answer:
+        raise from_code(answer["code"], answer["detail"], answer["mend"])
+    table = read_table(home)
+    if table is None:
+        raise StartFailed("The supervisor left no process table", f"Its log is {log_path}.")
+    return table
+
+
+def _read_line(reader: int, seconds: float) -> dict[str, Any] | None:
+    deadline = monotonic() + seconds
+    data = b""
+    while not data.endswith(b"\n"):
+        ready, _, _ = select.select([reader], [], [], max(deadline - monotonic(), 0))
+        if not ready:
+            raise StartFailed(f"Not ready within {seconds:g} s")
+        part = os.read(reader, 65_536)
+        if not part:
+            return None
+        data += part
+    answer: dict[str, Any] = json.loads(data)
+    return answer
+
+
+def _tail(log: bytes) -> str:
+    lines = log[-LAST_BYTES:].decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "no output"

@@ -1,0 +1,149 @@
+"""What every command shares: home, identity, output as text or JSON, errors in one line, exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from aico_memory.errors import (
+    AccessDenied,
+    AicoMemoryError,
+    BusUnavailable,
+    DeadlineExceeded,
+    InsecurePermissions,
+    InvalidMessage,
+    NotAuthorised,
+    NotFound,
+    StoreLocked,
+    WrongKey,
+)  # fmt: skip
+from aico_memory.paths import Home, find_home
+
+if TYPE_CHECKING:
+    from aico_memory.bus.link import Link
+    from aico_memory.client import MemoryClient
+
+SHARED = ("--home", "--identity")
+SHARED_FLAGS = ("--json",)
+
+
+class Exit(IntEnum):
+    """Exit codes of `aico-memory`."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    NOT_RUNNING = 3
+    REFUSED = 4
+    NOT_FOUND = 5
+    DEADLINE = 6
+
+
+EXIT_TEXT = (
+    "Exit codes: 0 done · 1 error, or a check that found something · 2 wrong usage or input · 3 not running · "
+    "4 refused (key, role, permissions, another owner) · 5 not found · 6 deadline passed."
+)
+
+
+def exit_code(error: AicoMemoryError) -> Exit:
+    """The exit code of an error."""
+    kinds: tuple[tuple[type[AicoMemoryError] | tuple[type[AicoMemoryError], ...], Exit], ...] = (
+        ((NotAuthorised, AccessDenied, WrongKey, InsecurePermissions, StoreLocked), Exit.REFUSED),
+        (BusUnavailable, Exit.NOT_RUNNING),
+        (NotFound, Exit.NOT_FOUND),
+        (DeadlineExceeded, Exit.DEADLINE),
+        (InvalidMessage, Exit.USAGE),
+    )
+    return next((code for kind, code in kinds if isinstance(error, kind)), Exit.ERROR)
+
+
+@dataclass(slots=True)
+class Face:
+    """The command line of one call."""
+
+    home: Home
+    identity: str = "default"
+    as_json: bool = False
+    out: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
+    err: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
+
+    def show(self, data: Any, text: Callable[[Any], None] | None = None) -> None:
+        """JSON of `data` where that is asked for, else what `text` writes of it."""
+        if self.as_json or text is None:
+            self.write(json.dumps(data, ensure_ascii=False, default=str, indent=None if self.as_json else 2))
+        else:
+            text(data)
+
+    def write(self, line: str) -> None:
+        """One line as it is, without markup."""
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    def say(self, line: str) -> None:
+        """A line for people; not part of JSON output."""
+        if not self.as_json:
+            self.out.print(line)
+
+    def table(self, columns: Sequence[str], rows: Iterator[Sequence[object]] | Sequence[Sequence[object]]) -> None:
+        """A table for people; strings are taken as they are."""
+        table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+        for row in rows:
+            table.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
+        self.out.print(table)
+
+    def fail(self, error: AicoMemoryError) -> Exit:
+        """Say what went wrong and how to mend it, in one line; returns the exit code."""
+        if self.as_json:
+            self.write(json.dumps({"error": {"code": error.code, "detail": error.detail, "mend": error.mend}}))
+        else:
+            self.err.print(f"[red]error[/] [bold]{error.code}[/]: {escape(error.detail)}. [dim]{escape(error.mend)}[/]")
+        return exit_code(error)
+
+    @contextmanager
+    def client(self) -> Iterator[MemoryClient]:
+        """A client as the chosen identity."""
+        from aico_memory.client import MemoryClient
+
+        with MemoryClient.connect(home=self.home.root, identity=self.identity) as client:
+            yield client
+
+    @contextmanager
+    def operator(self) -> Iterator[Link]:
+        """A link as the operator of this home, for administration."""
+        from aico_memory.runtime.links import open_link
+
+        with open_link(self.home, "operator" if self.identity == "default" else self.identity) as link:
+            yield link
+
+
+def face_of(context: typer.Context) -> Face:
+    """The face that the root callback made."""
+    face = context.find_object(Face)
+    return face if face is not None else Face(find_home())
+
+
+def hoist(arguments: Sequence[str]) -> list[str]:
+    """Let the options that every command takes stand anywhere: move them to the front."""
+    front: list[str] = []
+    rest: list[str] = []
+    waiting = iter(arguments)
+    for argument in waiting:
+        if argument == "--":
+            rest += [argument, *waiting]
+        elif argument in SHARED:
+            front += [argument, *([value] if (value := next(waiting, None)) is not None else [])]
+        elif argument.startswith(tuple(f"{name}=" for name in SHARED)) or argument in SHARED_FLAGS:
+            front.append(argument)
+        else:
+            rest.append(argument)
+    return front + rest

@@ -1,0 +1,34 @@
+"""Sending the record of a dead letter again."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from aico_memory.contracts.v1 import envelope_pb2
+from aico_memory.contracts.wire import OutgoingRecord
+from aico_memory.errors import InvalidMessage
+from aico_memory.ids import new_id
+
+if TYPE_CHECKING:
+    from aico_memory.bus.link import Link
+
+
+def resend(link: Link, letter: dict[str, Any], now_us: int) -> uuid.UUID:
+    """Publish the letter's record as a new event (its old id is taken); the new id.
+
+    The causation id names the old event.
+    """
+    if letter.get("truncated"):
+        raise InvalidMessage("The record was too large to be kept whole; it cannot be sent again")
+    envelope = envelope_pb2.Envelope.FromString(base64.b64decode(letter["record"]))
+    old = envelope.event_id
+    fresh = new_id(now_us)
+    envelope.event_id = fresh.bytes
+    envelope.causation_id = old
+    record = OutgoingRecord(
+        fresh.bytes, letter["topic"], letter.get("user_id", ""), envelope.SerializeToString(deterministic=True)
+    )
+    link.publish([record])[0].result(30.0)
+    return fresh

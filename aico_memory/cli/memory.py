@@ -1,0 +1,183 @@
+"""What applications do with memory, from the command line: add, search, context and the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from aico_memory.cli.app import app, command
+from aico_memory.cli.face import Face, face_of
+from aico_memory.clock import parse_time
+from aico_memory.errors import InvalidMessage
+
+PANEL = "Memory"
+User = Annotated[str, typer.Option("--user", "-u", envvar="AICO_MEMORY_USER", help="Whose memory.")]
+Session = Annotated[str | None, typer.Option("--session", "-s", help="Conversation.")]
+
+
+@command(app, "add", "add 'I moved to Lisbon in May' --user ana --wait", "add 'Oh, nice!' --role assistant --user ana -s chat1",
+         "add - --user ana < messages.jsonl", panel=PANEL)  # fmt: skip
+def add(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="What was said, or - to read JSON messages from standard input, one a line.")],
+    user: User = "me",
+    session: Session = None,
+    role: Annotated[str, typer.Option(help="user, assistant, system or tool.")] = "user",
+    name: Annotated[str | None, typer.Option(help="Name of the speaker.")] = None,
+    timestamp: Annotated[str | None, typer.Option(help="When it was said: ISO 8601 with zone.")] = None,
+    metadata: Annotated[str | None, typer.Option(help="A JSON object kept with the message.")] = None,
+    identifier: Annotated[str | None, typer.Option("--id", help="UUID of the event; twice has one effect.")] = None,
+    group: Annotated[str | None, typer.Option(help="Group that shares it.")] = None,
+    project: Annotated[str | None, typer.Option(help="Project it belongs to.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Return when it can be searched.")] = False,
+) -> None:
+    """Add a message; prints its event id once it is acknowledged, which means on disk."""
+    face = face_of(context)
+    if text == "-":
+        messages = [_json(line, "A line") for line in typer.get_text_stream("stdin") if line.strip()]
+    else:
+        given = {"role": role, "content": text, "name": name, "timestamp": timestamp, "id": identifier,
+                 "metadata": None if metadata is None else _json(metadata, "--metadata")}  # fmt: skip
+        messages = [{key: value for key, value in given.items() if value is not None}]
+    with face.client() as client:
+        ids = [str(event) for event in client.add(messages, user, session_id=session, group_id=group, project_id=project)]
+        if wait:
+            client.flush(60.0)
+    face.show({"event_ids": ids}, lambda data: face.write("\n".join(data["event_ids"])))
+
+
+@command(
+    app,
+    "search",
+    "search 'where does she live' --user ana",
+    "search 'tea' -u ana -k 3 --since 2026-01-01T00:00:00Z --explain",
+    panel=PANEL,
+)
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for, in any language.")],
+    user: User = "me",
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results.")] = 10,
+    as_of: Annotated[str | None, typer.Option(help="What was true then: ISO 8601 with zone.")] = None,
+    known_as_of: Annotated[str | None, typer.Option(help="What was known then.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only these kinds; may be repeated.")] = None,
+    tier: Annotated[list[str] | None, typer.Option(help="Only these tiers; may be repeated.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="Only these states; may be repeated.")] = None,
+    session: Session = None,
+    since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
+    until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
+    explain: Annotated[bool, typer.Option(help="Show how each score came about.")] = False,
+) -> None:
+    """Search a user's memory by meaning and by words."""
+    face = face_of(context)
+    filters = {"kind": kind or None, "tier": tier or None, "status": status or None, "session_id": session,
+               "since": since, "until": until}  # fmt: skip
+    filters = {key: value for key, value in filters.items() if value is not None}
+    times = {"as_of": as_of and parse_time(as_of), "known_as_of": known_as_of and parse_time(known_as_of)}
+    with face.client() as client:
+        found = client.search(query, user, top_k=top_k, filters=filters or None, explain=explain, **times)
+    face.show(found, lambda data: _print_results(face, data))
+
+
+@command(app, "context", "context 'What should I cook tonight?' --user ana --max-tokens 400", panel=PANEL)
+def context_command(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="What is about to be answered.")],
+    user: User = "me",
+    session: Session = None,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Room in the prompt.")] = 800,
+) -> None:
+    """The block of text to put into a prompt, with where it comes from and the time of each stage."""
+    face = face_of(context)
+    with face.client() as client:
+        answer = client.context(query, user, session_id=session, max_tokens=max_tokens)
+    face.show(answer, lambda data: _print_context(face, data))
+
+
+@command(app, "messages", "messages --user ana --session chat1 --limit 20", panel=PANEL)
+def messages(
+    context: typer.Context,
+    user: User = "me",
+    session: Session = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
+) -> None:
+    """The raw messages in working memory, newest last."""
+    face = face_of(context)
+    with face.client() as client:
+        found = list(client.messages(user, session_id=session, limit=limit))
+    columns = ("timestamp", "role", "name", "content", "session_id", "event_id")
+    face.show(found, lambda data: face.table(columns, [[entry.get(key) for key in columns] for entry in data]))
+
+
+@command(app, "get", "get 0198c0de-… --user ana", panel=PANEL)
+def get(context: typer.Context, memory_id: str, user: User = "me") -> None:
+    """One memory by its id."""
+    face = face_of(context)
+    with face.client() as client:
+        face.show(client.get(memory_id, user))
+
+
+@command(app, "list", "list --user ana --limit 50", panel=PANEL)
+def get_all(context: typer.Context, user: User = "me", limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100) -> None:
+    """All memories of a user."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.get_all(user, limit=limit)
+    face.show(found, lambda data: _print_results(face, data))
+
+
+@command(app, "history", "history 0198c0de-… --user ana", panel=PANEL)
+def history(context: typer.Context, memory_id: str, user: User = "me") -> None:
+    """How a memory has changed."""
+    face = face_of(context)
+    with face.client() as client:
+        face.show(client.history(memory_id, user))
+
+
+@command(app, "update", "update 0198c0de-… 'I moved to Porto' --user ana", panel=PANEL)
+def update(context: typer.Context, memory_id: str, text: str, user: User = "me") -> None:
+    """Correct a memory; the old text stays queryable."""
+    face = face_of(context)
+    with face.client() as client:
+        face.show(client.update(memory_id, text, user))
+
+
+@command(app, "delete", "delete 0198c0de-… --user ana", panel=PANEL)
+def delete(context: typer.Context, memory_id: str, user: User = "me") -> None:
+    """Invalidate a memory: it is no longer true, and stays in the history."""
+    face = face_of(context)
+    with face.client() as client:
+        face.show(client.delete(memory_id, user))
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InvalidMessage(f"{where} is no JSON: {error}") from None
+
+
+def _print_results(face: Face, found: dict[str, Any]) -> None:
+    results = found["results"]
+    if not results:
+        face.out.print("Nothing found.")
+    for number, result in enumerate(results, 1):
+        score = result.get("score")
+        shown = f"{score:.3f}  " if isinstance(score, float) else ""
+        face.out.print(f"[bold]{number:>2}[/]  {shown}{escape(result['memory'])}")
+        face.out.print(f"    [dim]{escape(str(result.get('created_at')))}  {result.get('kind')}  {result['id']}[/]")
+        if result.get("explanation"):
+            face.out.print(f"    [dim]{escape(str(result['explanation']))}[/]")
+    if found.get("degraded"):
+        face.out.print(f"[yellow]degraded[/]  {escape(', '.join(found['degraded']))}")
+
+
+def _print_context(face: Face, answer: dict[str, Any]) -> None:
+    face.write(answer["text"])
+    stages = "  ".join(f"{stage} {milliseconds:.1f}" for stage, milliseconds in answer["timings_ms"].items())
+    face.err.print(f"[dim]{answer['tokens']} tokens, {len(answer['items'])} items; ms: {stages}[/]")
+    if answer["degraded"]:
+        face.err.print(f"[yellow]degraded[/]  {escape(', '.join(answer['degraded']))}")

@@ -1,0 +1,130 @@
+"""status: what runs, how far everybody is, which model and key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from rich.markup import escape
+
+from aico_memory.cli.announce import bus_address, model_words
+from aico_memory.cli.app import app, command
+from aico_memory.cli.face import Exit, Face, face_of
+from aico_memory.clock import format_time
+from aico_memory.errors import AicoMemoryError
+from aico_memory.runtime.clocks import clock_for
+from aico_memory.runtime.deployment import ProcessTable, read_table, running_supervisor
+from aico_memory.runtime.probe import broker_says, worker_statuses
+
+PANEL = "Deployment"
+MEBIBYTE = 1024 * 1024
+
+
+@command(app, "status", "status", "status --json | jq .consumers", panel=PANEL)
+def status(context: typer.Context) -> None:
+    """Show processes, lag of each consumer, model, encryption, clock, sizes and alarms.
+
+    Exit code 0 while a deployment runs in this home, 3 where none does.
+    """
+    face = face_of(context)
+    report = gather_status(face)
+    face.show(report, lambda data: _print(face, data))
+    if not report["running"]:
+        raise typer.Exit(int(Exit.NOT_RUNNING))
+
+
+def gather_status(face: Face) -> dict[str, Any]:
+    """Everything `status` shows, as JSON values."""
+    running = running_supervisor(face.home) is not None
+    table = read_table(face.home)
+    report: dict[str, Any] = {
+        "ready": False,
+        "running": running,
+        "home": str(face.home.root),
+        "model": None,
+        "encryption": _encryption(table),
+        "clock": {"mode": table.clock if table else "system", "now": format_time(clock_for(face.home).now())},
+        "processes": [],
+        "consumers": [],
+        "endpoints": {},
+        "idle": None,
+        "alarms": [],
+    }
+    if not running or table is None:
+        return report
+    report["ready"] = table.ready
+    report["since"] = table.since
+    report["supervisor"] = table.supervisor
+    report["processes"] = [
+        {"name": state.name, "pid": state.pid, "state": state.state, "restarts": state.restarts, "since": state.since,
+         "reason": state.reason}
+        for state in table.processes
+    ]  # fmt: skip
+    address = bus_address(face)
+    report["endpoints"] = {key: address[key] for key in ("router", "delivery") if key in address}
+    try:
+        _ask(face, table, report)
+    except AicoMemoryError as error:
+        report["ready"] = False
+        report["alarms"].append({"code": error.code, "detail": error.detail})
+    return report
+
+
+def _ask(face: Face, table: ProcessTable, report: dict[str, Any]) -> None:
+    from aico_memory.runtime.links import open_link
+
+    alive = [state.name for state in table.processes if state.state == "running"]
+    with open_link(face.home, "operator") as link:
+        statistics = broker_says(link, "statistics")
+        consumers = broker_says(link, "consumers")
+        workers = worker_statuses(link, alive)
+    report["consumers"] = [
+        {key: consumer.get(key) for key in ("name", "lag", "applied", "settled", "outbox")}
+        for consumer in consumers.get("consumers", [])
+    ]
+    report["head"] = consumers.get("head")
+    report["journal"] = statistics
+    report["alarms"] += statistics.get("alarms", [])
+    report["workers"] = workers
+    model = workers.get("model", {})
+    report["model"] = model.get("model", model or None)
+    report["idle"] = workers.get("scheduler", {}).get("idle")
+
+
+def _encryption(table: ProcessTable | None) -> dict[str, Any]:
+    source = table.encryption if table else "unknown"
+    report: dict[str, Any] = {"enabled": source not in ("off", "unknown"), "key": source}
+    if source == "development":
+        report["warning"] = "a development key was made in this home; set AICO_MEMORY_PASSPHRASE or a key file for real data"
+    return report
+
+
+def _print(face: Face, report: dict[str, Any]) -> None:
+    state = "[green]ready[/]" if report["ready"] else "[yellow]not ready[/]" if report["running"] else "[red]not running[/]"
+    face.out.print(f"{state}  {escape(report['home'])}")
+    if not report["running"]:
+        face.out.print("Start it with: aico-memory up --detach")
+        return
+    workers = report.get("workers", {})
+    rows = []
+    for process in report["processes"]:
+        worker = workers.get(process["name"], {})
+        resident = worker.get("resident_bytes")
+        memory = f"{resident / MEBIBYTE:.0f} MiB" if isinstance(resident, int) else ""
+        rows.append((process["name"], process["pid"], process["state"], process["restarts"], memory, process["reason"]))
+    face.table(("process", "pid", "state", "restarts", "memory", "reason"), rows)
+    face.out.print()
+    columns = ("name", "lag", "applied", "settled", "outbox")
+    face.table(("consumer", *columns[1:]), [[consumer[key] for key in columns] for consumer in report["consumers"]])
+    face.out.print()
+    endpoints = report["endpoints"]
+    face.out.print(f"bus         {endpoints.get('router', '?')}  {endpoints.get('delivery', '?')}")
+    face.out.print(f"model       {escape(model_words({'model': report['model']}))}")
+    key = report["encryption"]
+    face.out.print(
+        f"encryption  {'on' if key['enabled'] else 'off'}, key: {key['key']}"
+        + ("  [yellow]" + key["warning"] + "[/]" if "warning" in key else "")
+    )
+    face.out.print(f"clock       {report['clock']['mode']}, {report['clock']['now']}")
+    for alarm in report["alarms"]:
+        face.out.print(f"[red]alarm[/]       {escape(str(alarm))}")

@@ -1,0 +1,194 @@
+"""The bus itself: topics, publishing by hand, listening, dead letters."""
+
+from __future__ import annotations
+
+import json
+import queue
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from google.protobuf import json_format
+from rich.markup import escape
+
+from aico_memory.cli.app import app, command, group
+from aico_memory.cli.face import Face, face_of
+from aico_memory.clock import format_us
+from aico_memory.contracts.envelope import make_record, open_record
+from aico_memory.contracts.registry import topic_named, topics
+from aico_memory.contracts.wire import StampedRecord
+from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.ids import new_id
+from aico_memory.runtime.clocks import clock_for
+from aico_memory.runtime.probe import broker_says
+
+PANEL = "Bus"
+letters = group("dead-letters", "Records that a worker gave up: see why, drop them, or send them again.", PANEL)
+
+
+@command(app, "topics", "topics", "topics --json", panel=PANEL)
+def list_topics(context: typer.Context) -> None:
+    """All topics with their message and how they are delivered, as the contracts declare them."""
+    face = face_of(context)
+    found = [
+        {"topic": topic.name, "message": topic.full_name, "delivery": "durable" if topic.durable else "ephemeral",
+         "owner": topic.owner, "origin": "external" if topic.external else "internal",
+         "reply": topic.reply.DESCRIPTOR.full_name if topic.reply else None}
+        for topic in topics().values()
+    ]  # fmt: skip
+    columns = ("topic", "message", "delivery", "owner", "origin")
+    face.show(found, lambda data: face.table(columns, [[entry[key] for key in columns] for entry in data]))
+
+
+@command(
+    app, "publish", """publish memory/working/session_ended/v1/ '{"user_id": "ana", "session_id": "chat1"}'""", panel=PANEL
+)
+def publish(
+    context: typer.Context,
+    topic: Annotated[str, typer.Argument(help="Name of the topic; the closing slash may be left out.")],
+    body: Annotated[str, typer.Argument(help="The message as JSON, field names as in the contract; bytes in base64.")],
+    user: Annotated[str, typer.Option("--user", "-u", help="User in the header; default: user_id of the message.")] = "",
+    identifier: Annotated[str | None, typer.Option("--id", help="UUID of the event.")] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long for the acknowledgement, in seconds.")] = 10.0,
+) -> None:
+    """Publish one message; durable ones are on disk when this returns. Requests print their answer."""
+    face = face_of(context)
+    declared = topic_named(topic)
+    try:
+        message = json_format.Parse(body, declared.message())
+    except json_format.ParseError as error:
+        raise InvalidMessage(f"The JSON is no {declared.full_name}: {error}") from None
+    now = clock_for(face.home).now_us()
+    event_id = _uuid(identifier) if identifier else new_id(now)
+    owner = user or str(getattr(message, "user_id", ""))
+    with face.operator() as link:
+        if declared.reply is not None and not declared.durable:
+            answer = link.request(message, user=owner, timeout=timeout, event_id=event_id).result(timeout + 1)
+            face.show(json_format.MessageToDict(answer, preserving_proto_field_name=True))
+            return
+        record = make_record(message, event_id=event_id, occurred_us=now, user=owner)
+        if not declared.durable:
+            link.send(record)
+            face.show({"event_id": str(event_id)}, lambda data: face.write(data["event_id"]))
+            return
+        acknowledged = link.publish([record])[0].result(timeout)
+    report = {"event_id": str(event_id), "global_sequence": acknowledged.global_sequence,
+              "topic_sequence": acknowledged.topic_sequence}  # fmt: skip
+    face.show(report, lambda data: face.write(f"{data['event_id']}  {data['global_sequence']}"))
+
+
+@command(app, "tail", "tail memory/working/message/v1/", "tail --from 0 --json memory/behavioral/feedback/v1/", panel=PANEL)
+def tail(
+    context: typer.Context,
+    names: Annotated[list[str], typer.Argument(help="Topics; the closing slash may be left out.")],
+    start: Annotated[int | None, typer.Option("--from", min=0, help="Durable topics: begin after this sequence.")] = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Stop after so many.")] = None,
+    words: Annotated[bool, typer.Option("--words", help="Show what people said; otherwise only ids and sizes.")] = False,
+) -> None:
+    """Listen to topics until Ctrl-C."""
+    face = face_of(context)
+    chosen = [topic_named(name) for name in names]
+    seen = 0
+    receive: Callable[[], list[StampedRecord]]
+    with face.operator() as link:
+        if start is not None:
+            consumer = link.consume([topic.name for topic in chosen if topic.durable], link.epoch, start)
+            receive = partial(consumer.receive, 100, 1.0)
+        else:
+            arrived: queue.Queue[StampedRecord] = queue.Queue()
+            link.subscribe([topic.name for topic in chosen], arrived.put)
+            receive = partial(_some, arrived)
+        while count is None or seen < count:
+            for record in receive():
+                if count is None or seen < count:
+                    face.write(_line(face, record, words))
+                    seen += 1
+
+
+def _some(arrived: queue.Queue[StampedRecord]) -> list[StampedRecord]:
+    try:
+        return [arrived.get(timeout=1.0)]
+    except queue.Empty:
+        return []
+
+
+def _line(face: Face, record: StampedRecord, words: bool) -> str:
+    shown: dict[str, Any] = {
+        "global": record.global_sequence, "topic": record.topic, "event_id": str(record.id), "user": record.user,
+        "sender": record.sender, "received": format_us(record.received_us), "bytes": len(record.envelope),
+    }  # fmt: skip
+    if words:
+        try:
+            shown["message"] = json_format.MessageToDict(open_record(record).message, preserving_proto_field_name=True)
+        except InvalidMessage as error:
+            shown["invalid"] = error.detail
+    if face.as_json:
+        return json.dumps(shown, ensure_ascii=False)
+    text = f"{shown['global']:>8}  {shown['received']}  {record.topic}  {record.user}  {record.id}  {len(record.envelope)} B"
+    return f"{text}  {json.dumps(shown.get('message', shown.get('invalid')), ensure_ascii=False)}" if words else text
+
+
+@command(letters, "list", "dead-letters list --limit 20")
+def list_letters(context: typer.Context, limit: Annotated[int, typer.Option(min=1, max=1000)] = 100) -> None:
+    """The dead letters, oldest first."""
+    face = face_of(context)
+    with face.operator() as link:
+        found = _letters(broker_says(link, "dead_letters", {"limit": limit, "after": 0}))
+    columns = ("event_id", "topic", "user_id", "consumer", "code", "reason", "attempts")
+    face.show(found, lambda data: face.table(columns, [[entry.get(key) for key in columns] for entry in data]))
+
+
+@command(letters, "show", "dead-letters show 0198c0de-…")
+def show_letter(context: typer.Context, event_id: str) -> None:
+    """One dead letter whole."""
+    face = face_of(context)
+    with face.operator() as link:
+        face.show(_letter(broker_says(link, "dead_letters", {"limit": 1000, "after": 0}), event_id))
+
+
+@command(letters, "drop", "dead-letters drop 0198c0de-…")
+def drop_letter(context: typer.Context, event_id: str) -> None:
+    """Settle a dead letter: nothing more is to be done about it."""
+    _settle(face_of(context), event_id, "drop")
+
+
+@command(letters, "replay", "dead-letters replay 0198c0de-…")
+def replay_letter(context: typer.Context, event_id: str) -> None:
+    """Send the record of a dead letter again, as an event of its own."""
+    _settle(face_of(context), event_id, "replay")
+
+
+def _settle(face: Face, event_id: str, action: str) -> None:
+    from aico_memory.cli.letters import resend
+
+    with face.operator() as link:
+        letter = _letter(broker_says(link, "dead_letters", {"limit": 1000, "after": 0}), event_id)
+        report: dict[str, Any] = {"event_id": letter["event_id"], "action": action}
+        if action == "replay":
+            report["sent_as"] = str(resend(link, letter, clock_for(face.home).now_us()))
+        broker_says(
+            link, "dead_letter_settle", {"event_id": letter["event_id"], "action": "replayed" if action == "replay" else "drop"}
+        )
+    face.show(report, lambda data: face.out.print(escape(" ".join(str(value) for value in data.values()))))
+
+
+def _letters(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = answer.get("dead_letters", answer.get("letters", []))
+    return found
+
+
+def _letter(answer: dict[str, Any], event_id: str) -> dict[str, Any]:
+    wanted = _uuid(event_id)
+    for letter in _letters(answer):
+        if str(letter["event_id"]).replace("-", "") == wanted.hex:
+            return letter
+    raise NotFound(f"There is no dead letter of {event_id}", "See `aico-memory dead-letters list`.")
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidMessage(f"{text!r} is no UUID") from None

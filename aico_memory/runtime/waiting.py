@@ -1,0 +1,27 @@
+"""Waiting for a condition of another process, with a deadline."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeVar
+
+from aico_memory.errors import DeadlineExceeded
+
+T = TypeVar("T")
+STEP_SECONDS = 0.02
+
+
+def until(condition: Callable[[], T | None], seconds: float, otherwise: str, step: float = STEP_SECONDS) -> T:
+    """The first result that is not None; DeadlineExceeded where there is none in time.
+
+    For conditions of other processes, which no event of this one announces.
+    """
+    deadline = monotonic() + seconds
+    pause = threading.Event()
+    while (result := condition()) is None:
+        if monotonic() >= deadline:
+            raise DeadlineExceeded(f"{otherwise} within {seconds:g} s")
+        pause.wait(step)
+    return result
