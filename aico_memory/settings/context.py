@@ -24,7 +24,7 @@ class ContextSettings(Section):
     rrf_k: int = Field(default=60, ge=1, le=1000, description="K of reciprocal rank fusion.")
     vector_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the vector list in the fusion.")
     text_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the text list (BM25) in the fusion.")
-    working_weight: float = Field(default=0.5, ge=0, le=10, description="Weight of the last turns in the fusion.")
+    working_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the last turns in the fusion.")
     foreign_vector_weight: float = Field(
         default=0.1, ge=0, le=10, description="Weight of the vector list where the model does not speak the query's language."
     )

@@ -18,9 +18,9 @@ def certain_language(text: str, table: LanguageTable) -> str:
     One short word shared by many languages ("a", "et") must not send a text to the wrong tables.
     """
     guess = guess_language(text, table)
-    if not guess or not text.isascii() and not _mostly_latin(text):
+    if not guess or (not text.isascii() and not _mostly_latin(text)):
         return guess
-    words = [word.casefold() for word in _WORD.findall(text)]
+    words = {word.casefold() for word in _WORD.findall(text)}
     hits = sum(word in table.function_words.get(guess, frozenset()) for word in words)
     return guess if hits >= LEAST_HITS or (words and hits / len(words) >= LEAST_SHARE) else ""
 

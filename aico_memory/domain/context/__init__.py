@@ -1,0 +1,1 @@
+"""Assembling a context: what to ask, how long to wait, what became of it. Pure rules."""

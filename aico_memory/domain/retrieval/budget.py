@@ -1,0 +1,78 @@
+"""Items and tokens a context may have: never exceeded, lowest scores cut first, pinned constraints last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.retrieval.formatting import format_block, format_line
+
+ELLIPSIS = "…"
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What stays, as items and as text, and what was cut by which rule."""
+
+    items: tuple[ContextItem, ...]
+    text: str
+    tokens: int
+    dropped: tuple[tuple[str, str], ...]
+
+
+def fit(items: Sequence[ContextItem], *, max_items: int, max_tokens: int, count: Count, item_share: float = 0.5) -> Fitted:
+    """The best items (given best first) whose block has at most `max_tokens` by `count`, in their order.
+
+    An item longer than its share of the tokens is shortened rather than dropped.
+    """
+    dropped: list[tuple[str, str]] = []
+    lines = {item.id: _line(item, int(max_tokens * item_share), count) for item in items}
+    # Best first for keeping: pinned constraints, then by the order given.
+    order = sorted(range(len(items)), key=lambda at: (not _is_anchor(items[at]), at))
+    kept = order[:max_items]
+    dropped += [(items[at].id, "max_items") for at in order[max_items:]]
+    sizes = {item.id: count(line) for item, line in ((items[at], lines[items[at].id]) for at in kept)}
+    total = count(format_block([""])) + sum(sizes.values())
+    while kept and total > max_tokens:
+        total -= sizes[items[kept[-1]].id]
+        dropped.append((items[kept.pop()].id, "max_tokens"))
+    text, tokens = _block(items, kept, lines, count)
+    # Tokens of lines do not always add up to those of the block: what counts is the block itself.
+    while kept and tokens > max_tokens:
+        dropped.append((items[kept.pop()].id, "max_tokens"))
+        text, tokens = _block(items, kept, lines, count)
+    chosen = tuple(replace(items[at], tokens=sizes[items[at].id]) for at in sorted(kept))
+    return Fitted(chosen, text, tokens, tuple(dropped))
+
+
+def shorten(text: str, limit: int, count: Count) -> str:
+    """The longest beginning of a text, with an ellipsis, that has at most `limit` tokens; the text itself where it fits."""
+    if count(text) <= limit:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(text[:middle].rstrip() + ELLIPSIS) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + ELLIPSIS
+
+
+def _line(item: ContextItem, limit: int, count: Count) -> str:
+    line = format_line(item)
+    over = count(line) - limit
+    if over <= 0:
+        return line
+    return format_line(item, shorten(item.text, max(0, count(item.text) - over), count))
+
+
+def _block(items: Sequence[ContextItem], kept: Sequence[int], lines: dict[str, str], count: Count) -> tuple[str, int]:
+    text = format_block([lines[items[at].id] for at in sorted(kept)])
+    return text, count(text) if text else 0
+
+
+def _is_anchor(item: ContextItem) -> bool:
+    return item.pinned and item.kind == "constraint"

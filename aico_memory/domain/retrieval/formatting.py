@@ -1,0 +1,34 @@
+"""The block that goes into a prompt: one line an item between two marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.retrieval.escaping import FOOTER, HEADER, escape_text
+
+_NO_KIND = re.compile(r"[^a-z0-9_]+")
+
+
+def format_line(item: ContextItem, text: str | None = None) -> str:
+    """`- [kind] text (who, when) (confidence: 0.95)`; who and when only where they are known."""
+    kind = _NO_KIND.sub("_", item.kind.casefold()) or "memory"
+    said = [escape_text(item.speaker)] if item.speaker else []
+    if item.said_at_us > 0:
+        said.append(_day(item.said_at_us))
+    origin = f" ({', '.join(said)})" if said else ""
+    return f"- [{kind}] {escape_text(item.text if text is None else text)}{origin} (confidence: {item.confidence:.2f})"
+
+
+def format_block(lines: Sequence[str]) -> str:
+    """The whole block; an empty text where nothing is remembered."""
+    return "\n".join((HEADER, *lines, FOOTER)) if lines else ""
+
+
+def _day(microseconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(microseconds / 1e6, UTC).date().isoformat()
+    except (OverflowError, ValueError, OSError):
+        return "unknown date"

@@ -1,0 +1,1 @@
+"""The context worker: questions about what is remembered."""

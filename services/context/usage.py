@@ -1,0 +1,88 @@
+"""Reports of use, after the answer and never in its way: a bounded queue and one thread that publishes."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import uuid
+from collections.abc import Sequence
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import Event, make_record
+from aico_memory.contracts.v1 import semantic_pb2, working_pb2
+from aico_memory.contracts.wire import OutgoingRecord
+from aico_memory.domain.context.items import ContextItem
+from aico_memory.errors import AicoMemoryError
+from aico_memory.ids import derive_id
+from aico_memory.log import get_logger
+from aico_memory.runtime.ports import LinkPort
+
+log = get_logger(__name__)
+
+
+class UseReports:
+    """Tells semantic memory which memories were used, and working memory where attention is."""
+
+    def __init__(self, link: LinkPort, clock: Clock, waiting: int) -> None:
+        self._link = link
+        self._clock = clock
+        self._queue: queue.Queue[tuple[Event, str, Sequence[ContextItem]] | None] = queue.Queue(waiting)
+        self.reported = 0
+        self.lost = 0
+        self._thread = threading.Thread(target=self._run, name="use-reports", daemon=True)
+        self._thread.start()
+
+    def note(self, event: Event, session: str, items: Sequence[ContextItem]) -> None:
+        """These items were in the answer to this request; dropped, and counted, where too many reports wait."""
+        if not items:
+            return
+        try:
+            self._queue.put_nowait((event, session, items))
+        except queue.Full:
+            self.lost += 1
+
+    def close(self) -> None:
+        """Publish what waits and stop."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (report := self._queue.get()) is not None:
+            event, session, items = report
+            try:
+                self._report(event, session, items)
+                self.reported += 1
+            except AicoMemoryError as error:
+                self.lost += 1
+                log.info("use_not_reported", event_id=str(event.event_id), code=error.code)
+
+    def _report(self, event: Event, session: str, items: Sequence[ContextItem]) -> None:
+        now = self._clock.now_us()
+        if session:
+            self._link.send(_touched(event, session, items, now))
+        remembered = [item.id for item in items if item.tier != "working"]
+        if remembered:
+            used = semantic_pb2.MemoriesUsed(
+                user_id=event.user, memory_ids=remembered, request_id=str(event.event_id), at_us=now
+            )
+            self._link.publish([make_record(used, event_id=_id(event, "used"), occurred_us=now, user=event.user,
+                                            causation_id=event.event_id)])  # fmt: skip
+
+
+def _touched(event: Event, session: str, items: Sequence[ContextItem], now: int) -> OutgoingRecord:
+    message = working_pb2.BufferTouched(
+        user_id=event.user,
+        session_id=session,
+        items=[
+            working_pb2.BufferItem(
+                id=item.id, content=item.text, importance=item.importance, access_count=1, last_access_us=now
+            )
+            for item in items
+        ],
+        at_us=now,
+    )
+    return make_record(message, event_id=_id(event, "touched"), occurred_us=now, user=event.user, causation_id=event.event_id)
+
+
+def _id(event: Event, purpose: str) -> uuid.UUID:
+    return derive_id(event.event_id, purpose)
