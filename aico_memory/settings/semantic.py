@@ -2,8 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from pydantic import Field
+
 from aico_memory.settings.section import Section
 
 
 class SemanticSettings(Section):
     """`semantic` in config/memory.yaml."""
+
+    index: Literal["auto", "exact", "chroma"] = Field(
+        default="auto",
+        description="Vector index. exact: matrices in memory, one a scope; chroma: one collection; "
+        "auto: exact up to exact_limit vectors in the scopes that a question names, Chroma beyond.",
+    )
+    exact_limit: int = Field(
+        default=50_000, ge=100, le=10_000_000, description="Vectors in the scopes of a question up to which auto stays exact."
+    )
+    exact_cache_bytes: int = Field(
+        default=256 * 1024 * 1024, ge=1 << 20, le=1 << 38,
+        description="Bytes of matrices kept in memory; the scope that was asked longest ago is dropped first.",
+    )  # fmt: skip
+    chroma_folder: str = Field(
+        default="",
+        description="A folder makes Chroma persistent and leaves vectors readable there. Empty: in memory, rebuilt at start.",
+    )
+    load_batch: int = Field(default=2000, ge=1, le=100_000, description="Vectors read at a time when an index is built.")
+    overfetch: int = Field(
+        default=3, ge=1, le=50, description="So many times the limit is taken from an index before the store checks each."
+    )
+    max_limit: int = Field(default=1000, ge=1, le=100_000, description="Most memories that one question may ask for.")
+    page_limit: int = Field(default=500, ge=1, le=5000, description="Most memories in one page of a list.")
+    embed_batch: int = Field(default=64, ge=1, le=2048, description="Texts that the indexer sends to the model at a time.")
+    embed_characters: int = Field(
+        default=100_000, ge=1000, le=10_000_000, description="Characters that the indexer sends to the model at a time."
+    )
+    embed_timeout_seconds: float = Field(default=60.0, gt=0, le=3600, description="Wait for a batch of embeddings, in s.")
+    retry_first_ms: int = Field(default=200, ge=1, le=60_000, description="Wait after a failed embedding; doubles, in ms.")
+    retry_limit_ms: int = Field(default=10_000, ge=1, le=600_000, description="Longest wait between two tries, in ms.")
+    query_languages: int = Field(
+        default=3, ge=1, le=20, description="Languages of a scope, most frequent first, under which a question is stemmed."
+    )
+    default_language: str = Field(
+        default="en", pattern="^[a-z]{2}$", description="Language of a text that gives no sign of its own."
+    )
+    excerpt_characters: int = Field(default=300, ge=20, le=2000, description="Longest excerpt kept with a piece of evidence.")

@@ -385,21 +385,27 @@ class SemanticMatches(_message.Message):
     LISTS_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
     INDEX_FIELD_NUMBER: _builtins.int
+    DEGRADED_FIELD_NUMBER: _builtins.int
     index: _builtins.str
     @_builtins.property
     def lists(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedList]: ...
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryRecord]: ...
+    @_builtins.property
+    def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Retrievers that could not answer, "retriever: reason"; their list is missing."""
+
     def __init__(
         self,
         *,
         lists: _abc.Iterable[Global___RankedList] | None = ...,
         records: _abc.Iterable[Global___MemoryRecord] | None = ...,
         index: _builtins.str = ...,
+        degraded: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["index", b"index", "lists", b"lists", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "index", b"index", "lists", b"lists", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

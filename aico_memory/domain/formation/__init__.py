@@ -1,0 +1,1 @@
+"""From what was said to what is written: language, entities, keys. Pure rules."""

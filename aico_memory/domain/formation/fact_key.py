@@ -1,0 +1,14 @@
+"""The key under which two statements of the same thing meet."""
+
+from __future__ import annotations
+
+import unicodedata
+
+MAX_LENGTH = 128
+
+
+def normalise_fact_key(text: str) -> str:
+    """NFKC, case folded, punctuation and symbols stripped, whitespace collapsed, first 128 characters."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    kept = "".join(" " if unicodedata.category(letter)[0] in "PSZC" else letter for letter in folded)
+    return " ".join(kept.split())[:MAX_LENGTH].rstrip()

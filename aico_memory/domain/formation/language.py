@@ -1,0 +1,65 @@
+"""Guess of a text's language, by script and by function words; no model needed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# Scripts that one language alone, or nearly, is written in; more specific ones first.
+_SCRIPTS = (
+    ("ja", re.compile("[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9d]")),
+    ("ko", re.compile("[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")),
+    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
+    ("th", re.compile("[\u0e01-\u0e5b]")),
+    ("he", re.compile("[\u05d0-\u05ea]")),
+    ("ar", re.compile("[\u0620-\u06ff]")),
+    ("el", re.compile("[\u0370-\u03ff]")),
+    ("hi", re.compile("[\u0900-\u097f]")),
+    ("ru", re.compile("[\u0400-\u04ff]")),
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_SAMPLE = 4000
+_KANA_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageTable:
+    """What a language with Latin letters is known by: function words and letters of its own."""
+
+    function_words: Mapping[str, frozenset[str]]
+    letters: Mapping[str, frozenset[str]]
+
+
+def guess_language(text: str, table: LanguageTable) -> str:
+    """ISO 639-1 code, or "" where nothing speaks for any language (a name, a number, one common word)."""
+    sample = unicodedata.normalize("NFC", text[:_SAMPLE])
+    by_script = _by_script(sample)
+    if by_script:
+        return by_script
+    words = [word.casefold().replace("i\u0307", "i") for word in _WORD.findall(sample)]
+    if not words:
+        return ""
+    present = set("".join(words))
+    scores = {
+        language: 2.0 * sum(word in known for word in words) + len(present & table.letters.get(language, frozenset()))
+        for language, known in table.function_words.items()
+    }
+    ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+    if not ranked or ranked[0][1] <= 0 or (len(ranked) > 1 and ranked[1][1] == ranked[0][1]):
+        return ""
+    return ranked[0][0]
+
+
+def _by_script(sample: str) -> str:
+    letters = sum(letter.isalpha() for letter in sample)
+    counts = {language: len(pattern.findall(sample)) for language, pattern in _SCRIPTS}
+    # Japanese is written mostly in Han characters: some kana among them decide.
+    if counts["ja"] and counts["ja"] >= _KANA_SHARE * (counts["ja"] + counts["zh"]):
+        counts["ja"] += counts["zh"]
+        counts["zh"] = 0
+    language, most = max(counts.items(), key=lambda pair: pair[1])
+    # A script that writes words without spaces says more per letter than Latin does.
+    weight = 3 if language in ("ja", "zh", "ko", "th") else 2
+    return language if most and most * weight >= letters else ""

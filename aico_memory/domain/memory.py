@@ -1,0 +1,214 @@
+"""The one record of L1: episodic records and memory items, what they rest on, and who may see which when.
+
+Times are Unix microseconds. `OPEN` stands for "no end", so that every temporal
+rule is a plain comparison, here, in SQL and in the vector indexes alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+OPEN = 1 << 62
+RECORD = "record"
+KINDS = (
+    RECORD, "profile", "preference", "constraint", "correction", "entity", "fact", "decision", "plan",
+    "task_state", "episode", "procedure", "pattern", "summary",
+)  # fmt: skip
+TIERS = ("episodic", "semantic", "dormant")
+STATUSES = ("candidate", "shadow", "active", "superseded", "expired", "disabled", "invalid")
+SCOPE_KINDS = ("user", "group", "project", "global")
+# What may have been believed at an earlier moment, whatever became of it since.
+ONCE_BELIEVED = ("active", "superseded", "expired", "invalid")
+
+
+class Scope(NamedTuple):
+    """To whom a memory belongs."""
+
+    kind: str
+    id: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A record (`kind` "record": one message, verbatim) or an item (what was distilled)."""
+
+    memory_id: bytes
+    scope: Scope
+    # Whose data key seals the text.
+    owner: str
+    kind: str
+    text: str
+    said_at_us: int
+    recorded_at_us: int
+    valid_from_us: int
+    created_at_us: int
+    updated_at_us: int
+    # By the broker's clock: retention of records runs from here.
+    received_at_us: int
+    session_id: str = ""
+    group_id: str = ""
+    project_id: str = ""
+    language: str = ""
+    tier: str = "episodic"
+    sub_tier: str = "personal"
+    status: str = "active"
+    fact_key: str = ""
+    valid_until_us: int = OPEN
+    invalidated_at_us: int = OPEN
+    temporal_type: str = "persistent"
+    superseded_by: bytes | None = None
+    variant_of: bytes | None = None
+    # An earlier text of that memory, kept when a person edited it.
+    version_of: bytes | None = None
+    version: int = 1
+    confidence: float = 1.0
+    importance: float = 0.0
+    utility: float = 0.5
+    stability: float = 0.0
+    difficulty: float = 0.0
+    storage_strength: float = 1.0
+    access_count: int = 0
+    last_accessed_us: int = 0
+    reference_count: int = 0
+    last_referenced_us: int = 0
+    valence: float = 0.0
+    arousal: float = 0.0
+    emotion: str = "none"
+    flashbulb: bool = False
+    pinned: bool = False
+    immutable: bool = False
+    write_source: str = "observer"
+    data_source: str = "user_message"
+    source_confidence: float = 1.0
+    entities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why a memory exists: the event it rests on, and how it was taken from it."""
+
+    memory_id: bytes
+    event_id: bytes
+    # rule | llm_extract | user_explicit | replay | import
+    method: str
+    at_us: int
+    confidence: float = 1.0
+    role: str = ""
+    name: str = ""
+    said_at_us: int = 0
+    session_id: str = ""
+    metadata_json: str = ""
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """One change: what, from, to, when, caused by which event."""
+
+    memory_id: bytes
+    what: str
+    old_value: str
+    new_value: str
+    at_us: int
+    cause: bytes
+    reason: str = ""
+
+
+class Facets(NamedTuple):
+    """What a search may filter by; everything an index holds beside key and vector."""
+
+    kind: str
+    tier: str
+    status: str
+    session_id: str
+    said_at_us: int
+    valid_from_us: int
+    valid_until_us: int
+    recorded_at_us: int
+    invalidated_at_us: int
+
+
+def facets_of(memory: Memory) -> Facets:
+    """The filter fields of a memory."""
+    return Facets(
+        memory.kind, memory.tier, memory.status, memory.session_id, memory.said_at_us,
+        memory.valid_from_us, memory.valid_until_us, memory.recorded_at_us, memory.invalidated_at_us,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which memories a question may see. `now_us` decides what is still true where `as_of_us` is not given."""
+
+    scopes: tuple[Scope, ...]
+    now_us: int
+    kinds: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    session_id: str = ""
+    since_us: int = 0
+    until_us: int = 0
+    as_of_us: int = 0
+    known_as_of_us: int = 0
+
+
+class Condition(NamedTuple):
+    """`field op value`; `op` is in, ge, le, gt or lt. A view is a conjunction of them."""
+
+    field: str
+    op: str
+    value: Any
+
+
+def conditions(view: View) -> tuple[Condition, ...]:
+    """The view as a conjunction over facets; scopes stand apart, since no store may leave them out.
+
+    True then (`as_of_us`) asks the validity, known then (`known_as_of_us`) asks
+    recording and invalidation. Where neither is given only what is active and
+    still true is seen; statuses that are asked for by name are seen as they stand.
+    """
+    found: list[Condition] = []
+    historical = bool(view.as_of_us or view.known_as_of_us)
+    if view.statuses:
+        found.append(Condition("status", "in", view.statuses))
+    else:
+        found.append(Condition("status", "in", ONCE_BELIEVED if historical else ("active",)))
+    if historical or not view.statuses:
+        found.append(Condition("valid_until_us", "gt", view.as_of_us or view.now_us))
+    if historical:
+        found.append(Condition("invalidated_at_us", "gt", view.known_as_of_us or view.now_us))
+    if view.as_of_us:
+        found.append(Condition("valid_from_us", "le", view.as_of_us))
+    if view.known_as_of_us:
+        found.append(Condition("recorded_at_us", "le", view.known_as_of_us))
+    if view.kinds:
+        found.append(Condition("kind", "in", view.kinds))
+    if view.tiers:
+        found.append(Condition("tier", "in", view.tiers))
+    if view.session_id:
+        found.append(Condition("session_id", "in", (view.session_id,)))
+    if view.since_us:
+        found.append(Condition("said_at_us", "ge", view.since_us))
+    if view.until_us:
+        found.append(Condition("said_at_us", "lt", view.until_us))
+    return tuple(found)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "in": lambda left, right: left in right,
+    "ge": lambda left, right: bool(left >= right),
+    "le": lambda left, right: bool(left <= right),
+    "gt": lambda left, right: bool(left > right),
+    "lt": lambda left, right: bool(left < right),
+}
+
+
+def admits(wanted: Iterable[Condition], facets: Facets) -> bool:
+    """Whether a memory with these facets fulfils all conditions."""
+    return all(_COMPARE[one.op](getattr(facets, one.field), one.value) for one in wanted)

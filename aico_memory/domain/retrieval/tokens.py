@@ -1,0 +1,105 @@
+"""From text to the tokens of the text index: words, stems, and bigrams where a script does not space words.
+
+Tokens consist of letters, marks and digits only, so that any tokenizer that
+splits at ASCII punctuation leaves them whole.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+import snowballstemmer
+
+STEMMERS = {
+    "ar": "arabic", "de": "german", "el": "greek", "en": "english", "es": "spanish", "fr": "french",
+    "hi": "hindi", "it": "italian", "nl": "dutch", "pt": "portuguese", "ro": "romanian", "ru": "russian", "tr": "turkish",
+}  # fmt: skip
+MAX_TOKEN_LENGTH = 64
+_STEM_CACHE = 1 << 16
+# Turkic alphabets pair I with dotless ı, and İ with i.
+_DOTTED = str.maketrans({"I": "ı", "İ": "i"})
+_DOTTED_LANGUAGES = frozenset({"tr", "az"})
+_SIGNS = ((re.compile(r"\b([A-Za-z])\+\+"), r"\1plusplus"), (re.compile(r"\b([A-Za-z])#(?!\w)"), r"\1sharp"))
+_APOSTROPHES = "'’ʼ＇"
+# Thai, Lao, Myanmar, Khmer, kana, Han; and Hangul, whose words carry their particles.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003134f"
+)
+_RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+
+
+def index_tokens(text: str, language: str = "") -> list[str]:
+    """The tokens under which a text of this language is found, in order, with repetitions.
+
+    Han characters stand by themselves too, so that a question of one character finds them.
+    """
+    return list(_tokens(text, language, single_characters=True))
+
+
+def query_tokens(text: str, languages: tuple[str, ...]) -> list[str]:
+    """The tokens to look for, each once: stems under each language that is likely, and the bare words."""
+    found: dict[str, None] = {}
+    for language in (*languages, ""):
+        found.update(dict.fromkeys(_tokens(text, language, single_characters=False)))
+    return list(found)
+
+
+def fold(text: str, language: str = "") -> str:
+    """NFKC and case folded, with the dotted and dotless i of Turkic languages kept apart."""
+    normal = unicodedata.normalize("NFKC", text)
+    if language in _DOTTED_LANGUAGES:
+        normal = normal.translate(_DOTTED)
+    return unicodedata.normalize("NFKC", normal.casefold()).replace("i\u0307", "i")
+
+
+def bigrams(run: str) -> list[str]:
+    """Overlapping pairs of characters; the character itself where there is only one."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] if len(run) > 1 else [run]
+
+
+def stem(word: str, language: str) -> str:
+    """The Snowball stem where the language has one, else the word; never empty."""
+    algorithm = STEMMERS.get(language)
+    return _stem(algorithm, word) if algorithm else word
+
+
+def _tokens(text: str, language: str, single_characters: bool) -> Iterator[str]:
+    for pattern, spelled in _SIGNS:
+        text = pattern.sub(spelled, text)
+    for word in _words().findall(fold(text, language)):
+        parts = re.split(f"[{_APOSTROPHES}]", word)
+        for part in parts:
+            # "don't", "l'homme", "Alice's": a letter alone beside an apostrophe is grammar.
+            if part and (len(parts) == 1 or len(part) > 1):
+                yield from _of_word(part, language, single_characters)
+
+
+def _of_word(word: str, language: str, single_characters: bool) -> Iterator[str]:
+    for run in _RUNS.findall(word):
+        if _UNSPACED_LETTER.match(run):
+            yield from bigrams(run)
+            if single_characters and len(run) > 1:
+                yield from _HAN.findall(run)
+        else:
+            # Dotless ı joins i only after stemming, so that a question typed without it still meets the word.
+            yield stem(run[:MAX_TOKEN_LENGTH], language).replace("ı", "i")
+
+
+@lru_cache(maxsize=_STEM_CACHE)
+def _stem(algorithm: str, word: str) -> str:
+    # A stemmer keeps its word in itself, so threads must not share one; making one takes microseconds.
+    return str(snowballstemmer.stemmer(algorithm).stemWord(word)) or word
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    # Python's \w has no combining marks, without which words of Indic scripts fall apart.
+    marks = [chr(code) for code in range(0x300, 0x1E950) if unicodedata.category(chr(code))[0] == "M"]
+    letter = f"(?:[^\\W_]|[{re.escape(''.join(marks))}])"
+    return re.compile(f"{letter}+(?:[{_APOSTROPHES}]{letter}+)*")

@@ -1,0 +1,204 @@
+"""Exact vector index: one float32 matrix a scope, read from the truth when a scope is first asked for."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock, RLock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aico_memory.domain.memory import Scope, View, conditions
+from aico_memory.stores.index.facet_columns import DTYPE, as_numbers, mask
+from aico_memory.stores.index.vector_port import Neighbour, Vector, VectorEntry, VectorSource, unit
+
+_FIRST_CAPACITY = 64
+
+
+class ExactVectorIndex:
+    """Brute force over the scopes of the question, in a bounded amount of memory.
+
+    The matrix of a scope is dropped when the bound is reached and read again
+    when it is needed; a scope that alone exceeds the bound is answered all the same.
+    """
+
+    name = "exact"
+
+    def __init__(self, source: VectorSource, cache_bytes: int, load_batch: int) -> None:
+        self._source = source
+        self._bound = cache_bytes
+        self._load_batch = load_batch
+        self._lock = Lock()
+        self._matrices: OrderedDict[Scope, _Matrix] = OrderedDict()
+        self._loads = 0
+
+    def search(self, vector: Vector, view: View, limit: int) -> list[Neighbour]:
+        wanted = conditions(view)
+        question = unit(vector)
+        found: list[Neighbour] = []
+        for scope in dict.fromkeys(view.scopes):
+            keys, vectors, columns = self._matrix(scope).snapshot()
+            admitted = np.flatnonzero(mask(wanted, columns))
+            if not len(admitted):
+                continue
+            scores = vectors @ question if len(admitted) == len(vectors) else vectors[admitted] @ question
+            best = _best(scores, limit)
+            found += (Neighbour(int(keys[admitted[at]]), float(scores[at])) for at in best)
+        return sorted(found, key=lambda one: (-one.score, one.key))[:limit]
+
+    def upsert(self, entries: Sequence[VectorEntry]) -> None:
+        by_scope: dict[Scope, list[VectorEntry]] = {}
+        for entry in entries:
+            by_scope.setdefault(entry.scope, []).append(entry)
+        for scope, members in by_scope.items():
+            matrix = self._matrices.get(scope)
+            # A scope that nobody asks for is read when somebody does.
+            if matrix is not None:
+                matrix.upsert(members)
+        self._keep_bound()
+
+    def remove(self, scope: Scope, keys: Sequence[int]) -> None:
+        matrix = self._matrices.get(scope)
+        if matrix is not None:
+            matrix.remove(keys)
+
+    def verify(self) -> list[str]:
+        found = []
+        for scope, matrix in list(self._matrices.items()):
+            have, truth = matrix.count(), self._source.size(scope)
+            if have != truth:
+                with self._lock:
+                    self._matrices.pop(scope, None)
+                found.append(f"a scope has {have} vectors indexed, {truth} stored")
+        return found
+
+    def size(self, scope: Scope) -> int | None:
+        """Vectors of a scope that is in memory; None where it is not."""
+        matrix = self._matrices.get(scope)
+        return matrix.count() if matrix is not None and matrix.filled else None
+
+    def status(self) -> dict[str, object]:
+        matrices = list(self._matrices.values())
+        return {
+            "name": self.name, "scopes": len(matrices), "vectors": sum(matrix.count() for matrix in matrices),
+            "bytes": sum(matrix.nbytes for matrix in matrices), "loads": self._loads,
+        }  # fmt: skip
+
+    def close(self) -> None:
+        with self._lock:
+            self._matrices.clear()
+
+    def _matrix(self, scope: Scope) -> _Matrix:
+        with self._lock:
+            matrix = self._matrices.get(scope)
+            if matrix is None:
+                matrix = self._matrices[scope] = _Matrix()
+                self._loads += 1
+            self._matrices.move_to_end(scope)
+        if matrix.fill(self._source, scope, self._load_batch):
+            self._keep_bound()
+        return matrix
+
+    def _keep_bound(self) -> None:
+        with self._lock:
+            held = sum(matrix.nbytes for matrix in self._matrices.values())
+            while held > self._bound and len(self._matrices) > 1:
+                _, dropped = self._matrices.popitem(last=False)
+                held -= dropped.nbytes
+
+
+class _Matrix:
+    """Rows of one scope. Changes hold the lock; searches work on arrays that are never changed in place."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self.filled = False
+        self._count = 0
+        self._places: dict[int, int] = {}
+        self._keys: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._vectors: Vector = np.empty((0, 0), dtype=np.float32)
+        self._columns: npt.NDArray[Any] = np.empty(0, dtype=DTYPE)
+
+    @property
+    def nbytes(self) -> int:
+        return self._keys.nbytes + self._vectors.nbytes + self._columns.nbytes
+
+    def count(self) -> int:
+        return self._count
+
+    def fill(self, source: VectorSource, scope: Scope, batch: int) -> bool:
+        """Read the scope from the truth once; changes made meanwhile wait and come on top."""
+        with self._lock:
+            if self.filled:
+                return False
+            size = source.size(scope)
+            for entries in source.batches(scope, batch):
+                self._take(entries, expected=size)
+            self.filled = True
+        return True
+
+    def snapshot(self) -> tuple[npt.NDArray[np.int64], Vector, npt.NDArray[Any]]:
+        with self._lock:
+            used = self._count
+            return self._keys[:used], self._vectors[:used], self._columns[:used]
+
+    def upsert(self, entries: Sequence[VectorEntry]) -> None:
+        with self._lock:
+            if self.filled:
+                self._take(entries, expected=self._count + len(entries))
+
+    def remove(self, keys: Sequence[int]) -> None:
+        with self._lock:
+            gone = {self._places[key] for key in keys if key in self._places}
+            if not gone:
+                return
+            kept = [place for place in range(self._count) if place not in gone]
+            self._keys = self._keys[kept]
+            self._vectors = self._vectors[kept]
+            self._columns = self._columns[kept]
+            self._count = len(kept)
+            self._places = {int(key): place for place, key in enumerate(self._keys)}
+
+    def _take(self, entries: Sequence[VectorEntry], expected: int) -> None:
+        if not entries:
+            return
+        known = [entry for entry in entries if entry.key in self._places]
+        # A search may be reading: what it holds stays as it was.
+        if known:
+            self._columns = self._columns.copy()
+        if any(not np.array_equal(self._vectors[self._places[entry.key]], unit(entry.vector)) for entry in known):
+            self._vectors = self._vectors.copy()
+        new = len({entry.key for entry in entries} - self._places.keys())
+        self._make_room(max(expected, self._count + new), len(entries[0].vector))
+        for entry in entries:
+            place = self._places.get(entry.key)
+            if place is None:
+                place = self._places[entry.key] = self._count
+                self._count += 1
+            self._keys[place] = entry.key
+            vector = unit(entry.vector)
+            if not np.array_equal(self._vectors[place], vector):
+                self._vectors[place] = vector
+            self._columns[place] = as_numbers(entry.facets)
+
+    def _make_room(self, wanted: int, dimension: int) -> None:
+        if wanted <= len(self._keys) and self._vectors.shape[1] == dimension:
+            return
+        # Grown by half, so that adding one by one stays cheap; an exact fit where the size is known.
+        capacity = wanted if not self._count else max(wanted, self._count + self._count // 2, _FIRST_CAPACITY)
+        used = self._count
+        keys = np.zeros(capacity, dtype=np.int64)
+        vectors = np.zeros((capacity, dimension), dtype=np.float32)
+        columns = np.zeros(capacity, dtype=DTYPE)
+        keys[:used], columns[:used] = self._keys[:used], self._columns[:used]
+        if used:
+            vectors[:used] = self._vectors[:used]
+        self._keys, self._vectors, self._columns = keys, vectors, columns
+
+
+def _best(scores: Vector, limit: int) -> npt.NDArray[np.intp]:
+    if limit >= len(scores):
+        return np.arange(len(scores))
+    return np.argpartition(-scores, limit - 1)[:limit] if limit > 0 else np.empty(0, dtype=np.intp)

@@ -1,0 +1,72 @@
+"""Port of the vector index, and of the truth it is built from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from aico_memory.domain.memory import Facets, Scope, View
+
+Vector = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorEntry:
+    """One vector with what it may be filtered by; `key` is the memory's row, the same in every index."""
+
+    key: int
+    scope: Scope
+    facets: Facets
+    vector: Vector
+
+
+class Neighbour(NamedTuple):
+    """A memory near the question; `score` is the cosine similarity, -1 to 1."""
+
+    key: int
+    score: float
+
+
+class VectorSource(Protocol):
+    """The truth: vectors of one embedding fingerprint in the owner's store."""
+
+    def size(self, scope: Scope | None = None) -> int:
+        """How many vectors a scope has, or all scopes together."""
+
+    def batches(self, scope: Scope | None, limit: int) -> Iterator[Sequence[VectorEntry]]:
+        """All vectors of a scope (None: of all), `limit` at a time, by ascending key."""
+
+
+class VectorIndex(Protocol):
+    """Nearest neighbours by cosine among the memories that a view admits. Safe from many threads."""
+
+    name: str
+
+    def search(self, vector: Vector, view: View, limit: int) -> list[Neighbour]:
+        """The `limit` nearest, best first; only from the scopes of the view."""
+
+    def upsert(self, entries: Sequence[VectorEntry]) -> None:
+        """Take these in, or replace what stands under their keys."""
+
+    def remove(self, scope: Scope, keys: Sequence[int]) -> None:
+        """Forget these keys of a scope; unknown ones are no error."""
+
+    def verify(self) -> list[str]:
+        """What differs from the truth in number, in words; what differs is dropped or rebuilt."""
+
+    def status(self) -> dict[str, object]:
+        """Sizes, for `aico-memory status`."""
+
+    def close(self) -> None:
+        """Give the memory back."""
+
+
+def unit(vector: npt.ArrayLike) -> Vector:
+    """The vector as float32 with length 1; a zero vector stays zero."""
+    array = np.asarray(vector, dtype=np.float32)
+    length = float(np.linalg.norm(array))
+    return array if length == 0.0 else array / np.float32(length)

@@ -1,0 +1,132 @@
+"""Between memories and rows: which columns stand plainly, and what is sealed for its owner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from aico_memory.domain.memory import Condition, Evidence, Evolution, Memory, Scope
+from aico_memory.errors import KeyDestroyed, WrongKey
+from aico_memory.vault.sealer import Sealer
+
+# Columns that hold a field of the same name as it is.
+_TEXTS = ("owner", "kind", "tier", "sub_tier", "status", "session_id", "group_id", "project_id", "language",
+          "temporal_type", "emotion", "write_source", "data_source")  # fmt: skip
+_FLAGS = ("flashbulb", "pinned", "immutable")
+PLAIN = (
+    "memory_id", *_TEXTS,
+    "said_at_us", "valid_from_us", "valid_until_us", "recorded_at_us", "invalidated_at_us", "created_at_us", "updated_at_us",
+    "received_at_us", "superseded_by", "variant_of", "version_of", "version", "confidence", "importance", "utility",
+    "stability", "difficulty", "storage_strength", "access_count", "last_accessed_us", "reference_count",
+    "last_referenced_us", "valence", "arousal", *_FLAGS, "source_confidence",
+)  # fmt: skip
+# Rows read as (scope kind, scope id, body, *PLAIN).
+SELECT = (
+    f"SELECT m.row_no, s.kind, s.id, m.body, {', '.join('m.' + name for name in PLAIN)} "
+    "FROM memory m JOIN scope s USING (scope_no)"
+)
+INSERT = (
+    f"INSERT INTO memory (scope_no, body, fact_key_digest, {', '.join(PLAIN)}) "
+    f"VALUES (?, ?, ?, {', '.join('?' for _ in PLAIN)}) ON CONFLICT (memory_id) DO NOTHING"
+)
+UPDATE = (
+    f"UPDATE memory SET body = ?, fact_key_digest = ?, {', '.join(name + ' = ?' for name in PLAIN)} "
+    "WHERE memory_id = ? RETURNING row_no"
+)
+_OPERATORS = {"ge": ">=", "le": "<=", "gt": ">", "lt": "<"}
+
+
+class Sealers(Protocol):
+    """Data keys by user: the vault's `users`."""
+
+    def sealer(self, user: str, create: bool = True) -> Sealer:
+        """The user's sealer; KeyDestroyed where there is none and none is to be made."""
+
+
+def plain_values(memory: Memory) -> tuple[Any, ...]:
+    """The values of `PLAIN`."""
+    return tuple(int(value) if isinstance(value := getattr(memory, name), bool) else value for name in PLAIN)
+
+
+def seal_body(memory: Memory, sealer: Sealer) -> bytes:
+    """Text, entities and fact key, sealed for the owner and bound to this memory."""
+    content = json.dumps([memory.text, memory.entities, memory.fact_key], ensure_ascii=False, separators=(",", ":"))
+    return sealer.seal(content.encode(), b"memory\0" + memory.memory_id)
+
+
+def open_row(row: Sequence[Any], sealers: Sealers) -> tuple[int, Memory] | None:
+    """Row number and memory; None where the owner's key was destroyed, so that nobody can read it any more."""
+    number, scope_kind, scope_id, body, *plain = row
+    fields = dict(zip(PLAIN, plain, strict=True))
+    for name in _FLAGS:
+        fields[name] = bool(fields[name])
+    try:
+        content = sealers.sealer(fields["owner"], create=False).open(body, b"memory\0" + fields["memory_id"])
+    except (KeyDestroyed, WrongKey):
+        return None
+    text, entities, fact_key = json.loads(content)
+    memory = Memory(scope=Scope(scope_kind, scope_id), text=text, entities=tuple(entities), fact_key=fact_key, **fields)
+    return number, memory
+
+
+def seal_evidence(evidence: Evidence, sealer: Sealer) -> bytes | None:
+    """Name, metadata and excerpt of a piece of evidence; None where all are empty."""
+    detail = [evidence.name, evidence.metadata_json, evidence.excerpt]
+    if not any(detail):
+        return None
+    return sealer.seal(
+        json.dumps(detail, ensure_ascii=False).encode(), _evidence_context(evidence.memory_id, evidence.event_id)
+    )
+
+
+def open_evidence(row: Sequence[Any], sealer: Sealer) -> Evidence:
+    """From (memory_id, event_id, method, at_us, confidence, role, said_at_us, session_id, detail)."""
+    memory_id, event_id, method, at_us, confidence, role, said_at_us, session_id, detail = row
+    name = metadata = excerpt = ""
+    if detail is not None:
+        name, metadata, excerpt = json.loads(sealer.open(detail, _evidence_context(memory_id, event_id)))
+    return Evidence(memory_id, event_id, method, at_us, confidence, role, name, said_at_us, session_id, metadata, excerpt)
+
+
+def seal_evolution(evolution: Evolution, sealer: Sealer) -> bytes:
+    """Old value, new value and reason of a change."""
+    content = json.dumps([evolution.old_value, evolution.new_value, evolution.reason], ensure_ascii=False)
+    return sealer.seal(content.encode(), _evolution_context(evolution.memory_id, evolution.cause))
+
+
+def open_evolution(row: Sequence[Any], sealer: Sealer) -> Evolution:
+    """From (memory_id, cause, what, at_us, detail)."""
+    memory_id, cause, what, at_us, detail = row
+    old, new, reason = json.loads(sealer.open(detail, _evolution_context(memory_id, cause)))
+    return Evolution(memory_id, what, old, new, at_us, cause, reason)
+
+
+def where(conditions: Iterable[Condition]) -> tuple[str, list[Any]]:
+    """The conditions as SQL over `memory m`, each with AND in front, and its parameters."""
+    sql, values = "", []
+    for field, op, value in conditions:
+        if op == "in":
+            sql += f" AND m.{field} IN ({', '.join('?' for _ in value)})"
+            values += value
+        else:
+            sql += f" AND m.{field} {_OPERATORS[op]} ?"
+            values.append(value)
+    return sql, values
+
+
+def within(scopes: Sequence[Scope]) -> tuple[str, list[Any]]:
+    """`scope_no IN (…)` over `memory m` for these scopes; with none of them it matches nothing."""
+    pairs = ", ".join("(?, ?)" for _ in scopes)
+    return (
+        f"m.scope_no IN (SELECT scope_no FROM scope WHERE (kind, id) IN (VALUES {pairs}))" if scopes else "0",
+        [part for scope in scopes for part in scope],
+    )
+
+
+def _evidence_context(memory_id: bytes, event_id: bytes) -> bytes:
+    return b"evidence\0" + memory_id + event_id
+
+
+def _evolution_context(memory_id: bytes, cause: bytes) -> bytes:
+    return b"evolution\0" + memory_id + cause

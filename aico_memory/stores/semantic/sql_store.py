@@ -1,0 +1,241 @@
+"""L1 in SQLCipher: memories, evidence and history; words go into FTS5 in the same transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View, conditions
+from aico_memory.errors import KeyDestroyed, NotFound, WrongKey
+from aico_memory.stores.index.fts5 import Fts5TextIndex
+from aico_memory.stores.index.text_port import TextHit
+from aico_memory.stores.semantic import rows
+from aico_memory.stores.semantic.port import IndexJob
+from aico_memory.stores.sql import Connection, Database, SqlConsumerState, SqlTransaction
+
+MIGRATIONS = files("aico_memory.stores.semantic") / "migrations"
+FILE = "semantic.db"
+# Rows of the text index that are held against the view at a time.
+_CHUNK = 128
+_SCOPE = "INSERT INTO scope (kind, id) VALUES (?, ?) ON CONFLICT (kind, id) DO UPDATE SET id = excluded.id RETURNING scope_no"
+_LANGUAGE = """
+INSERT INTO scope_language (scope_no, language, memories) VALUES (?, ?, 1)
+ON CONFLICT (scope_no, language) DO UPDATE SET memories = memories + 1
+"""
+_EVIDENCE = """
+INSERT INTO evidence (memory_id, event_id, method, at_us, confidence, role, said_at_us, session_id, detail)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+"""
+_USED = """
+UPDATE memory SET access_count = access_count + 1, last_accessed_us = max(last_accessed_us, ?)
+WHERE memory_id = ? AND status = 'active' AND scope_no = (SELECT scope_no FROM scope WHERE kind = ? AND id = ?)
+"""
+_JOB = """
+INSERT INTO index_job (event_id, firing_id, rebuild, stage, after_row) VALUES (?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING
+"""
+_EVIDENCE_OF = """
+SELECT memory_id, event_id, method, at_us, confidence, role, said_at_us, session_id, detail
+FROM evidence WHERE memory_id = ? ORDER BY at_us, event_id, method
+"""
+_EVOLUTION_OF = "SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id = ? ORDER BY at_us, cause, what"
+_OWNER = "SELECT owner FROM memory WHERE memory_id = ?"
+Digest = Callable[[str], bytes]
+_Line = TypeVar("_Line")
+
+
+class SqlSemanticTransaction(SqlTransaction):
+    """One transaction of the store."""
+
+    __slots__ = ("_digest", "_sealers")
+
+    def __init__(self, connection: Connection, sealers: rows.Sealers, digest: Digest) -> None:
+        super().__init__(connection)
+        self._sealers = sealers
+        self._digest = digest
+
+    def memory(self, memory_id: bytes) -> Memory | None:
+        row = self.connection.execute(f"{rows.SELECT} WHERE m.memory_id = ?", (memory_id,)).fetchone()
+        opened = None if row is None else rows.open_row(row, self._sealers)
+        return None if opened is None else opened[1]
+
+    def add(self, memory: Memory, evidence: Sequence[Evidence], tokens: Sequence[str], sequence: int) -> bool:
+        scope_no = self._scope_no(memory.scope)
+        sealed = rows.seal_body(memory, self._sealers.sealer(memory.owner))
+        values = (scope_no, sealed, self._key_digest(memory), *rows.plain_values(memory))
+        cursor = self.connection.execute(rows.INSERT, values)
+        if cursor.rowcount < 1 or cursor.lastrowid is None:
+            return False
+        row_no = cursor.lastrowid
+        for one in evidence:
+            self.add_evidence(one)
+        if memory.language:
+            self.connection.execute(_LANGUAGE, (scope_no, memory.language))
+        self._index(row_no, memory, tokens, sequence)
+        return True
+
+    def replace(self, memory: Memory, tokens: Sequence[str] | None, sequence: int) -> None:
+        sealed = rows.seal_body(memory, self._sealers.sealer(memory.owner))
+        values = (sealed, self._key_digest(memory), *rows.plain_values(memory), memory.memory_id)
+        found = self.connection.execute(rows.UPDATE, values).fetchall()
+        if not found:
+            raise NotFound(f"No memory {memory.memory_id.hex()}")
+        self._index(found[0][0], memory, tokens, sequence)
+
+    def add_evidence(self, evidence: Evidence) -> bool:
+        detail = None
+        if evidence.name or evidence.metadata_json or evidence.excerpt:
+            owner = self.connection.execute(_OWNER, (evidence.memory_id,)).fetchone()
+            if owner is None:
+                raise NotFound(f"No memory {evidence.memory_id.hex()}")
+            detail = rows.seal_evidence(evidence, self._sealers.sealer(owner[0]))
+        values = (evidence.memory_id, evidence.event_id, evidence.method, evidence.at_us, evidence.confidence,
+                  evidence.role, evidence.said_at_us, evidence.session_id, detail)  # fmt: skip
+        return self.connection.execute(_EVIDENCE, values).rowcount > 0
+
+    def add_evolution(self, evolution: Evolution) -> None:
+        (owner,) = self.connection.execute(_OWNER, (evolution.memory_id,)).fetchone()
+        detail = rows.seal_evolution(evolution, self._sealers.sealer(owner))
+        self.connection.execute(
+            "INSERT INTO evolution (memory_id, cause, what, at_us, detail) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (evolution.memory_id, evolution.cause, evolution.what, evolution.at_us, detail),
+        )
+
+    def note_use(self, memory_ids: Sequence[bytes], scope: Scope, at_us: int) -> int:
+        return sum(self.connection.execute(_USED, (at_us, memory_id, *scope)).rowcount for memory_id in memory_ids)
+
+    def add_job(self, job: IndexJob) -> None:
+        self.connection.execute(_JOB, (job.event_id, job.firing_id, int(job.rebuild), job.stage, job.after_row))
+
+    def finish_job(self, event_id: bytes) -> None:
+        self.connection.execute("DELETE FROM index_job WHERE event_id = ?", (event_id,))
+
+    def _index(self, row_no: int, memory: Memory, tokens: Sequence[str] | None, sequence: int) -> None:
+        if tokens is not None:
+            Fts5TextIndex(self.connection).put(row_no, memory.scope, tokens)
+            self.connection.execute("DELETE FROM entity_mention WHERE row_no = ?", (row_no,))
+            self.connection.executemany(
+                "INSERT OR IGNORE INTO entity_mention (entity, row_no) VALUES (?, ?)",
+                [(self._digest(f"{memory.scope.key}\0{uri}"), row_no) for uri in memory.entities],
+            )
+        self.connection.execute("INSERT INTO index_outbox (row_no, global_sequence) VALUES (?, ?)", (row_no, sequence))
+
+    def _scope_no(self, scope: Scope) -> int:
+        found = self.connection.execute("SELECT scope_no FROM scope WHERE kind = ? AND id = ?", scope).fetchone()
+        return int(found[0] if found else self.connection.execute(_SCOPE, scope).fetchall()[0][0])
+
+    def _key_digest(self, memory: Memory) -> bytes | None:
+        return self._digest(f"fact\0{memory.fact_key}") if memory.fact_key else None
+
+
+class SqlSemanticStore(SqlConsumerState):
+    """The port `SemanticStore` on SQLCipher."""
+
+    def __init__(self, database: Database, sealers: rows.Sealers, digest: Digest) -> None:
+        super().__init__(database)
+        self.database = database
+        self.sealers = sealers
+        self._digest = digest
+
+    @classmethod
+    def open(cls, folder: Path, key: bytes | None, sealers: rows.Sealers, digest: Digest) -> Self:
+        """Open or make the database in this folder; errors as those of `Database.open`."""
+        return cls(Database.open(folder / FILE, key, MIGRATIONS), sealers, digest)
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqlSemanticTransaction]:
+        with self.database.write() as connection:
+            yield SqlSemanticTransaction(connection, self.sealers, self._digest)
+
+    def get(self, memory_ids: Sequence[bytes], scopes: Sequence[Scope]) -> list[Memory]:
+        scoped, values = rows.within(scopes)
+        found = []
+        with self.database.read() as connection:
+            for memory_id in dict.fromkeys(memory_ids):
+                found += self._opened(connection, f"WHERE m.memory_id = ? AND {scoped}", [memory_id, *values])
+        return [memory for _, memory in found]
+
+    def page(self, view: View, after: bytes, limit: int) -> list[Memory]:
+        scoped, values = rows.within(view.scopes)
+        filtered, more = rows.where(conditions(view))
+        clause = f"WHERE {scoped}{filtered} AND m.memory_id > ? ORDER BY m.memory_id LIMIT ?"
+        with self.database.read() as connection:
+            return [memory for _, memory in self._opened(connection, clause, [*values, *more, after, limit])]
+
+    def admitted(self, keys: Sequence[int], view: View) -> dict[int, Memory]:
+        with self.database.read() as connection:
+            numbers = _admitted(connection, keys, view)
+            clause = "WHERE m.row_no IN (SELECT value FROM json_each(?))"
+            return dict(self._opened(connection, clause, [json.dumps(sorted(numbers))]))
+
+    def search_text(self, tokens: Sequence[str], view: View, limit: int) -> list[TextHit]:
+        found: list[TextHit] = []
+        with self.database.read() as connection:
+            ranked = Fts5TextIndex(connection).ranked(tokens, view.scopes)
+            while len(found) < limit and (chunk := list(islice(ranked, _CHUNK))):
+                numbers = _admitted(connection, [hit.key for hit in chunk], view)
+                found += (hit for hit in chunk if hit.key in numbers)
+        return found[:limit]
+
+    def evidence(self, memory_ids: Sequence[bytes]) -> dict[bytes, list[Evidence]]:
+        found: dict[bytes, list[Evidence]] = {}
+        with self.database.read() as connection:
+            for memory_id in memory_ids:
+                owner = connection.execute(_OWNER, (memory_id,)).fetchone()
+                found[memory_id] = []
+                if owner is not None:
+                    lines = connection.execute(_EVIDENCE_OF, (memory_id,)).fetchall()
+                    found[memory_id] = self._unsealed(owner[0], lines, rows.open_evidence)
+        return found
+
+    def evolution(self, memory_id: bytes) -> list[Evolution]:
+        with self.database.read() as connection:
+            owner = connection.execute(_OWNER, (memory_id,)).fetchone()
+            if owner is None:
+                return []
+            lines = connection.execute(_EVOLUTION_OF, (memory_id,)).fetchall()
+        return self._unsealed(owner[0], lines, rows.open_evolution)
+
+    def languages(self, scopes: Sequence[Scope], limit: int) -> list[str]:
+        scoped, values = rows.within(scopes)
+        sql = (
+            f"SELECT language FROM scope_language m WHERE {scoped} "
+            "GROUP BY language ORDER BY sum(memories) DESC, language LIMIT ?"
+        )
+        with self.database.read() as connection:
+            return [language for (language,) in connection.execute(sql, [*values, limit])]
+
+    def export(self, owner: str, after: bytes, limit: int) -> list[Memory]:
+        chosen, values = ("m.owner = ? AND ", [owner]) if owner else ("", [])
+        with self.database.read() as connection:
+            clause = f"WHERE {chosen}m.memory_id > ? ORDER BY m.memory_id LIMIT ?"
+            return [memory for _, memory in self._opened(connection, clause, [*values, after, limit])]
+
+    def count(self) -> int:
+        with self.database.read() as connection:
+            return int(connection.execute("SELECT count(*) FROM memory").fetchone()[0])
+
+    def close(self) -> None:
+        self.database.close()
+
+    def _opened(self, connection: Connection, clause: str, values: Sequence[Any]) -> list[tuple[int, Memory]]:
+        opened = (rows.open_row(row, self.sealers) for row in connection.execute(f"{rows.SELECT} {clause}", values))
+        return [one for one in opened if one is not None]
+
+    def _unsealed(self, owner: str, lines: Sequence[Any], opener: Callable[[Sequence[Any], Any], _Line]) -> list[_Line]:
+        try:
+            sealer = self.sealers.sealer(owner, create=False)
+            return [opener(line, sealer) for line in lines]
+        except (KeyDestroyed, WrongKey):
+            return []
+
+
+def _admitted(connection: Connection, keys: Sequence[int], view: View) -> set[int]:
+    scoped, values = rows.within(view.scopes)
+    filtered, more = rows.where(conditions(view))
+    sql = f"SELECT m.row_no FROM memory m WHERE m.row_no IN (SELECT value FROM json_each(?)) AND {scoped}{filtered}"
+    return {number for (number,) in connection.execute(sql, [json.dumps(list(keys)), *values, *more])}
