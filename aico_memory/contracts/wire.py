@@ -26,6 +26,8 @@ from enum import IntEnum
 from aico_memory.errors import InvalidMessage
 
 PROTOCOL = 1
+# Package and major version of the contracts; both sides must name the same.
+CONTRACTS = "aico.memory.v1"
 BATCH_VERSION = 1
 MAX_RECORDS_PER_PUBLISH = 4096
 HEADS_TOPIC = b"_bus/heads/"
@@ -91,6 +93,11 @@ class StampedRecord:
     def id(self) -> uuid.UUID:
         return uuid.UUID(bytes=self.event_id)
 
+    @property
+    def erased(self) -> bool:
+        """The record's user was forgotten: the place in the order remains, the content is gone."""
+        return not self.envelope
+
 
 def reply_topic(identity: str, session: bytes) -> str:
     """The topic on which only this connection of this identity hears answers."""
@@ -141,6 +148,11 @@ def pack_ack(first_sequence: int, sequences: Sequence[tuple[int, int]]) -> bytes
     """One ACK frame: (global, topic) sequence of each record from `first_sequence` on."""
     flat = [number for pair in sequences for number in pair]
     return ACK_HEAD.pack(Kind.ACK, first_sequence, len(sequences)) + struct.pack(f"<{len(flat)}Q", *flat)
+
+
+def pack_ack_stamps(first_sequence: int, stamps: Sequence[bytes]) -> bytes:
+    """The same from sequences that are packed already, 16 bytes each."""
+    return ACK_HEAD.pack(Kind.ACK, first_sequence, len(stamps)) + b"".join(stamps)
 
 
 def unpack_ack(frame: bytes) -> tuple[int, list[tuple[int, int]]]:

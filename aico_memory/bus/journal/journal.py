@@ -1,0 +1,315 @@
+"""The journal: one transaction a drain, idempotent by event id, sealed record by record."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import lmdb
+
+from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, index_key, pack_group_head
+from aico_memory.bus.journal.meta import JournalMeta
+from aico_memory.bus.journal.segment import Segment, SegmentState
+from aico_memory.clock import Clock
+from aico_memory.contracts.wire import STAMPED_HEAD, batch_head
+from aico_memory.errors import StorageFull, StoreCorrupt, StoreLocked
+from aico_memory.log import get_logger
+from aico_memory.settings.bus import BusSettings
+from aico_memory.vault.master import Vault
+from aico_memory.vault.sealer import Sealer
+
+_HOUR_US = 3_600_000_000
+_SPACE_CHECK_SECONDS = 0.5
+_STORE = "journal"
+_log = get_logger(__name__)
+
+
+class Provenance:
+    """What the journal needs to know about a record beside its id and bytes; one object serves many records."""
+
+    __slots__ = ("sender_length", "tail", "topic", "user", "user_length")
+
+    def __init__(self, topic: str, user: str, sender: str) -> None:
+        self.topic = topic.encode()
+        self.user = user
+        self.tail = sender.encode() + user.encode()
+        self.sender_length = len(sender.encode())
+        self.user_length = len(user.encode())
+
+
+# (provenance, event id, envelope)
+Pending = tuple[Provenance, bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of one drain: per record its packed (global, topic) sequence, and the batches to deliver."""
+
+    stamps: list[bytes]
+    batches: list[bytes]
+    duplicates: int
+
+
+class Journal:
+    """All segments of one home. One thread uses it; a second process is refused with StoreLocked."""
+
+    def __init__(self, folder: Path, settings: BusSettings, vault: Vault, clock: Clock) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._folder = folder
+        self._settings = settings
+        self._vault = vault
+        self._clock = clock
+        self._store_sealer = vault.sealer(_STORE)
+        self._lock = _exclusive(folder / "lock")
+        self.meta = JournalMeta(folder / "meta.mdb")
+        self.epoch = self.meta.epoch
+        self.segments: list[Segment] = []
+        # topic -> (last global sequence, last topic sequence)
+        self.heads: dict[bytes, tuple[int, int]] = {}
+        self.head = 0
+        self._newest_older_id = b""
+        self._other_older_ids = False
+        self._since_size_check = 0
+        self._space_checked = 0.0
+        self._space_left = True
+        self._preparing: threading.Thread | None = None
+        self._failed = False
+        self._recover()
+
+    @property
+    def current(self) -> Segment:
+        return self.segments[-1]
+
+    def append(self, pending: Sequence[Pending]) -> Appended:
+        """Make these records durable, each event id once; StorageFull where there is no room."""
+        self._check_room()
+        ids = [one[1] for one in pending]
+        if (self._other_older_ids or min(ids) <= self._newest_older_id) and (known := self._find_older(ids)):
+            return self._append_fresh(pending, known)
+        written = self._write(pending)
+        if written is None:
+            known = self._find_older(ids)
+            known.update(self.current.find_events(ids))
+            return self._append_fresh(pending, known)
+        return written
+
+    def sealer(self, user: str) -> Sealer:
+        """The sealer of records of this user; the store's own where there is none."""
+        return self._vault.users.sealer(user) if user else self._store_sealer
+
+    def opener(self, user: str) -> Sealer:
+        """Like `sealer`, but KeyDestroyed instead of a new key."""
+        return self._vault.users.sealer(user, create=False) if user else self._store_sealer
+
+    def size_bytes(self) -> int:
+        """Bytes in use in all segments."""
+        return sum(segment.bytes_used() for segment in self.segments)
+
+    def rotate(self) -> None:
+        """Close the current segment and begin a new one."""
+        now = self._clock.now_us()
+        target = min(self.current.state.target_bytes * 2, self._settings.segment_bytes)
+        self.current.write_state(closed=True, last_us=now)
+        self._begin_segment(now, target)
+        self.note_segments()
+
+    def note_segments(self) -> None:
+        """Recompute what spares look-ups, after segments came or went."""
+        older = self.segments[:-1]
+        self._newest_older_id = max((segment.state.newest_id for segment in older), default=b"")
+        self._other_older_ids = any(segment.state.other_ids for segment in older)
+
+    def rotation_due(self) -> bool:
+        """Whether the current segment is old enough to be closed (size is looked at by every append)."""
+        state = self.current.state
+        aged = self._clock.now_us() - state.created_us > self._settings.segment_hours * _HOUR_US
+        return aged and self.current.last_global >= state.first_global
+
+    def close(self) -> None:
+        if self._preparing is not None:
+            self._preparing.join()
+        for segment in self.segments:
+            segment.close()
+        self.meta.close()
+        os.close(self._lock)
+
+    def _append_fresh(self, pending: Sequence[Pending], known: dict[bytes, bytes]) -> Appended:
+        """The slow path: some ids stand in the journal already, or come twice."""
+        fresh = {one[1]: one for one in reversed(pending) if one[1] not in known}
+        ordered = [one for one in pending if fresh.get(one[1]) is one]
+        batches: list[bytes] = []
+        if ordered:
+            written = self._write(ordered)
+            if written is None:
+                raise StoreCorrupt("The journal finds an event id twice that it does not hold")
+            known = known | {one[1]: sequence for one, sequence in zip(ordered, written.stamps, strict=True)}
+            batches = written.batches
+        return Appended([known[one[1]] for one in pending], batches, len(pending) - len(ordered))
+
+    def _write(self, pending: Sequence[Pending]) -> Appended | None:
+        """Stamp, seal and commit; None where an id stands in the current segment already, or twice in `pending`."""
+        now = self._clock.now_us()
+        heads = self.heads
+        pack = STAMPED_HEAD.pack
+        sealers: dict[str, Sealer] = {}
+        total = self.head
+        limit = self._settings.batch_bytes
+        groups: list[tuple[bytes, bytes]] = []
+        index: list[tuple[bytes, bytes]] = []
+        events: list[tuple[bytes, bytes]] = []
+        stamps: list[bytes] = []
+        batches: list[bytes] = []
+        live: list[bytes] = []
+        sealed: list[bytes] = []
+        moved: dict[bytes, tuple[int, int]] = {}
+        topic = b""
+        number = first_number = size = overhead = 0
+
+        def finish_group() -> None:
+            count = len(live) // 2
+            first = total - count + 1
+            key = KEY.pack(first)
+            head = pack_group_head(topic, overhead, count, first, first_number)
+            groups.append((key, b"".join((head, *sealed))))
+            index.append((index_key(topic, first), INDEX_VALUE.pack(first_number, count)))
+            batches.append(b"".join((batch_head(topic, self.epoch, count), *live)))
+            moved[topic] = (total, number)
+            live.clear()
+            sealed.clear()
+
+        for place, event_id, envelope in pending:
+            if place.topic != topic or size > limit:
+                if live:
+                    finish_group()
+                topic = place.topic
+                number = (moved.get(topic) or heads.get(topic, (0, 0)))[1]
+                first_number = number + 1
+                size = 0
+            total += 1
+            number += 1
+            head = pack(total, number, now, event_id, place.sender_length, place.user_length, len(envelope)) + place.tail
+            sealer = sealers.get(place.user)
+            if sealer is None:
+                sealer = sealers[place.user] = self.sealer(place.user)
+            secret = sealer.seal(envelope, head + topic)
+            overhead = len(secret) - len(envelope)
+            live += (head, envelope)
+            sealed += (head, secret)
+            size += len(envelope)
+            stamp = head[:16]
+            events.append((event_id, stamp))
+            stamps.append(stamp)
+        finish_group()
+        if not self._commit(groups, events, index):
+            return None
+        self.current.note_ids([one[0] for one in events])
+        self.current.last_global = self.head = total
+        heads.update(moved)
+        self._since_size_check += sum(map(len, batches))
+        if self._since_size_check > 1024 * 1024:
+            self._check_size()
+        return Appended(stamps, batches, 0)
+
+    def _commit(
+        self, groups: list[tuple[bytes, bytes]], events: list[tuple[bytes, bytes]], index: list[tuple[bytes, bytes]]
+    ) -> bool:
+        try:
+            return self.current.append(groups, events, index)
+        except lmdb.MapFullError:
+            self.rotate()
+            return self.current.append(groups, events, index)
+        except lmdb.Error as error:
+            # What LMDB holds in memory is not trusted after a failed write: reopen before the next one.
+            self._failed = True
+            raise StorageFull(f"The journal cannot be written: {error}") from error
+
+    def _check_room(self) -> None:
+        if self._failed:
+            self._reopen()
+        now = monotonic()
+        if now - self._space_checked > _SPACE_CHECK_SECONDS:
+            self._space_checked = now
+            status = os.statvfs(self._folder)
+            self._space_left = status.f_bavail * status.f_frsize >= self._settings.min_free_bytes
+            self._space_left = self._space_left and self.size_bytes() < self._settings.journal_max_bytes
+        if not self._space_left:
+            raise StorageFull("The bus journal has no room for durable messages")
+
+    def _check_size(self) -> None:
+        self._since_size_check = 0
+        used, target = self.current.bytes_used(), self.current.state.target_bytes
+        prepared = self._folder / "prepared.mdb"
+        if used * 2 > target and self._preparing is None and not prepared.exists():
+            size = min(target * 2, self._settings.segment_bytes)
+            self._preparing = threading.Thread(target=_prepare, args=(prepared, size), name="journal-prepare", daemon=True)
+            self._preparing.start()
+        if used > target and (self._preparing is None or not self._preparing.is_alive()):
+            self.rotate()
+
+    def _find_older(self, ids: Sequence[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        for segment in self.segments[:-1]:
+            wanted = [one for one in ids if segment.may_hold(one)]
+            if wanted:
+                found.update(segment.find_events(wanted))
+        return found
+
+    def _begin_segment(self, now_us: int, target: int) -> None:
+        if self._preparing is not None:
+            self._preparing.join()
+            self._preparing = None
+        prepared = self._folder / "prepared.mdb"
+        try:
+            if not prepared.exists():
+                Segment.prepare(prepared, target)
+            heads = {topic.decode(): pair for topic, pair in self.heads.items()}
+            state = SegmentState(now_us, self.head + 1, heads, max(target, prepared.stat().st_size))
+            self.segments.append(Segment.begin_from(prepared, self._folder / f"segment-{self.head + 1:020d}.mdb", state))
+        except (OSError, lmdb.Error) as error:
+            raise StorageFull(f"No new journal segment can be made: {error}") from error
+
+    def _recover(self) -> None:
+        for leftover in self._folder.glob("*.making"):
+            leftover.unlink()
+        self.segments = [Segment.open(path) for path in sorted(self._folder.glob("segment-*.mdb"))]
+        if not self.segments:
+            self._begin_segment(self._clock.now_us(), self._settings.segment_first_bytes)
+        self._load_heads()
+        self.note_segments()
+
+    def _load_heads(self) -> None:
+        self.heads = self.current.heads()
+        self.head = max(self.current.last_global, max((pair[0] for pair in self.heads.values()), default=0))
+
+    def _reopen(self) -> None:
+        path = self.current.path
+        self.current.close()
+        try:
+            self.segments[-1] = Segment.open(path)
+        except StoreCorrupt as error:
+            raise StorageFull(f"The journal cannot be opened again: {error.detail}") from error
+        self._failed = False
+        self._load_heads()
+
+
+def _prepare(path: Path, size: int) -> None:
+    try:
+        Segment.prepare(path, size)
+    except (OSError, lmdb.Error) as error:
+        # The loop makes it itself when it is needed, and then says what is wrong.
+        _log.warning("journal segment not prepared", error=str(error))
+
+
+def _exclusive(path: Path) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise StoreLocked(f"Another broker owns the journal {path.parent}") from error
+    return descriptor

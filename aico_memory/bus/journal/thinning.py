@@ -1,0 +1,52 @@
+"""Thinning a closed segment: what has expired goes, what is kept longer moves into a new file of the same name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, SEQUENCES, index_key, stored_records
+from aico_memory.bus.journal.segment import Segment, sync_folder
+
+_CHUNK_BYTES = 4 * 1024 * 1024
+Pair = tuple[bytes, bytes]
+
+
+def thin(segment: Segment, topics_gone: frozenset[bytes]) -> Segment:
+    """The segment without these topics; the old file is replaced in one step."""
+    path = segment.path
+    prepared, fresh = path.with_suffix(".thinning-prepared"), path.with_suffix(".thinning")
+    for leftover in (prepared, fresh):
+        leftover.unlink(missing_ok=True)
+    size = sum(len(value) for group, value in segment.groups() if group.topic not in topics_gone)
+    Segment.prepare(prepared, size + 64 * 1024)
+    state = replace(segment.state, heads=dict(segment.state.heads), target_bytes=size)
+    thinned = Segment.begin_from(prepared, fresh, state)
+    try:
+        _copy(segment, thinned, topics_gone)
+        thinned.write_state(closed=True, last_us=segment.state.last_us)
+    finally:
+        thinned.close()
+    segment.close()
+    fresh.rename(path)
+    sync_folder(path.parent)
+    return Segment.open(path)
+
+
+def _copy(segment: Segment, thinned: Segment, topics_gone: frozenset[bytes]) -> None:
+    groups: list[Pair] = []
+    events: list[Pair] = []
+    index: list[Pair] = []
+    size = 0
+    for group, value in segment.groups():
+        if group.topic in topics_gone:
+            continue
+        groups.append((KEY.pack(group.first_global), value))
+        index.append((index_key(group.topic, group.first_global), INDEX_VALUE.pack(group.first_topic, group.count)))
+        for record in stored_records(value, group):
+            events.append((record.event_id, SEQUENCES.pack(record.global_sequence, record.topic_sequence)))
+        size += len(value)
+        if size > _CHUNK_BYTES:
+            thinned.append(groups, events, index)
+            groups, events, index, size = [], [], [], 0
+    if groups:
+        thinned.append(groups, events, index)
