@@ -28,9 +28,12 @@ class Experience:
 
 
 def priority(experience: Experience, now_us: int) -> float:
-    """|importance| + 1 / max(1, days) + 1 where it has feedback; always above 0."""
-    days = max(0, now_us - experience.received_us) / _DAY_US
-    return abs(experience.importance) + 1.0 / max(1.0, days) + (1.0 if experience.has_feedback else 0.0)
+    """|importance| + 1 / max(1, days) + 1 where it has feedback; always above 0.
+
+    Days are whole ones, so that a replayed stream whose receipts differ by moments keeps its order.
+    """
+    days = max(0, now_us - experience.received_us) // _DAY_US
+    return abs(experience.importance) + 1.0 / max(1, days) + (1.0 if experience.has_feedback else 0.0)
 
 
 def replay_order(

@@ -71,11 +71,43 @@ class UserRun:
     """One user's part of a run."""
 
     user: str
-    ordinal: int
+    # Experiences that were pending when the run was planned: whoever has the most goes first.
+    pending: int
     status: Status = Status.WAITING
     phases: tuple[str, ...] = ()
     # Index of the phase at work.
     phase: int = 0
+    started_us: int = 0
+    finished_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRun:
+    """One phase of one user whose batches have been cut."""
+
+    user: str
+    phase: str
+    status: Status = Status.ACTIVE
+    experiences: int = 0
+    started_us: int = 0
+    finished_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTotals:
+    """One phase of a run over all its users."""
+
+    phase: str
+    users: int = 0
+    batches: int = 0
+    batches_done: int = 0
+    # In batches that are done; `experiences` counts all that were cut.
+    replayed: int = 0
+    experiences: int = 0
+    memories: int = 0
+    unknown: int = 0
+    # Time at work, summed over the users.
+    microseconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from aico_memory.domain.consolidation.decide import (
 from aico_memory.domain.consolidation.run import FINAL, Status, UserRun, require_transition, run_identity
 from aico_memory.errors import RefusedTransition
 
-AT_WORK = UserRun("alice", 0, Status.ACTIVE, ("replay", "summaries"))
+AT_WORK = UserRun("alice", 3, Status.ACTIVE, ("replay", "summaries"))
 VIEW = UserView(AT_WORK, cut=True, next_batch=-1, in_flight=0)
 FIRING = "01a0c450-6c00-71ea-9e1c-4ea3ac0874a7"
 

@@ -1,0 +1,1 @@
+"""The consolidation's store: runs, their users, phases and batches."""
