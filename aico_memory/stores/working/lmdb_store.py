@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -100,13 +100,11 @@ class LmdbWorkingStore:
             if before:
                 place = self._place(raw, digest, before)
                 end = place.said + place.order
-            found = []
             with raw.cursor(db=self._table(table)) as cursor:
-                for key in islice(_backwards(cursor, prefix, end), limit):
-                    message_key = digest + key[-16:]
-                    found.append((message_key, raw.get(message_key, db=self._table("messages"))))
-        found.reverse()
-        return list(self._open(user, found))
+                keys = [digest + key[-16:] for key in islice(_backwards(cursor, prefix, end), limit)]
+            messages = self._table("messages")
+            found = [(key, raw.get(key, db=messages)) for key in reversed(keys)]
+        return self._open(user, found)
 
     def experiences(self, user: str, limit: int, until_us: int = 0, after: bytes = b"") -> list[StoredMessage]:
         digest = self._seals.name(user)
@@ -121,7 +119,7 @@ class LmdbWorkingStore:
                 for event_id in islice(_between(cursor, start, end), limit):
                     key = Place.unpack(raw.get(event_id, db=self._table("by_event"))).message_key
                     found.append((key, raw.get(key, db=self._table("messages"))))
-        return list(self._open(user, found))
+        return self._open(user, found)
 
     def pending_users(self, limit: int, after: str = "") -> list[PendingUser]:
         found = []
@@ -172,13 +170,10 @@ class LmdbWorkingStore:
         self._environment.close()
         self._lock.release()
 
-    def _open(self, user: str, found: list[tuple[bytes, bytes]]) -> Iterator[StoredMessage]:
-        for key, sealed in found:
-            message = self._seals.open_message(user, sealed, key)
-            if message is None:
-                self._unreadable += 1
-            else:
-                yield message
+    def _open(self, user: str, found: list[tuple[bytes, bytes]]) -> list[StoredMessage]:
+        opened = self._seals.open_messages(user, found)
+        self._unreadable += len(found) - len(opened)
+        return opened
 
     def _place(self, raw: Any, user_digest: bytes, event_id: bytes) -> Place:
         packed = raw.get(event_id, db=self._table("by_event")) if len(event_id) == 16 else None
@@ -195,13 +190,8 @@ class LmdbWorkingStore:
 
 def _backwards(cursor: Any, prefix: bytes, end: bytes) -> Iterator[bytes]:
     """Keys below prefix + end that start with the prefix, the largest first."""
-    standing = cursor.prev() if cursor.set_range(prefix + end) else cursor.last()
-    while standing:
-        key = bytes(cursor.key())
-        if not key.startswith(prefix):
-            return
-        yield key
-        standing = cursor.prev()
+    if cursor.prev() if cursor.set_range(prefix + end) else cursor.last():
+        yield from takewhile(lambda key: key.startswith(prefix), cursor.iterprev(values=False))
 
 
 def _between(cursor: Any, start: bytes, end: bytes) -> Iterator[bytes]:

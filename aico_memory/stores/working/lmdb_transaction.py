@@ -140,9 +140,10 @@ class LmdbTransaction:
 
     def _rewrite(self, user: str, place: Place, **flags: bool) -> bool:
         key = place.message_key
-        message = self._seals.open_message(user, self._get("messages", key), key)
-        if message is None:
+        opened = self._seals.open_messages(user, [(key, self._get("messages", key))])
+        if not opened:
             return False
+        message = opened[0]
         for flag, value in flags.items():
             setattr(message, flag, value)
         self._put("messages", key, self._seals.seal_message(message, key))

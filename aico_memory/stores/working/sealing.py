@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 from aico_memory.contracts.v1.working_pb2 import BufferItem, BufferPage, StoredMessage
 from aico_memory.contracts.wire import OutgoingRecord
@@ -31,10 +32,23 @@ class Seals:
     def seal_message(self, message: StoredMessage, key: bytes) -> bytes:
         return self._users.sealer(message.user_id).seal(message.SerializeToString(deterministic=True), key)
 
-    def open_message(self, user: str, sealed: bytes, key: bytes) -> StoredMessage | None:
-        """None where it was sealed with a key that has been destroyed since."""
-        plain = self._open(user, sealed, key)
-        return None if plain is None else StoredMessage.FromString(plain)
+    def open_messages(self, user: str, found: Sequence[tuple[bytes, bytes]]) -> list[StoredMessage]:
+        """Messages by their (key, sealed value); without those sealed with a key that has been destroyed since."""
+        if not found:
+            return []
+        try:
+            unseal = self._users.sealer(user, create=False).open
+        except KeyDestroyed:
+            return []
+        opened = []
+        parse = StoredMessage.FromString
+        for key, sealed in found:
+            try:
+                plain = unseal(sealed, key)
+            except WrongKey:
+                continue
+            opened.append(parse(plain))
+        return opened
 
     def seal_buffer(self, user: str, entries: tuple[BufferEntry, ...], key: bytes) -> bytes:
         page = BufferPage(
