@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from aico_memory.bus.consumer_merge import ConsumerMerge, Mark, RangeAnswer, another_journal
 from aico_memory.contracts.wire import StampedRecord
-from aico_memory.errors import AicoMemoryError, ClosedConnection, JournalLost
+from aico_memory.errors import AicoMemoryError, ClosedConnection, DeadlineExceeded, JournalLost
 
 
 class Consumer:
@@ -71,6 +71,18 @@ class Consumer:
             self._wake()
         return records
 
+    def wait_live(self, timeout: float) -> None:
+        """Wait until it has caught up once; DeadlineExceeded after `timeout` seconds, or what keeps it from there."""
+        deadline = time.monotonic() + timeout
+        with self._arrived:
+            while not (self._merge.live or self._merge.ready):
+                if self._failure is not None:
+                    raise self._failure
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise DeadlineExceeded("The consumer has not caught up in time")
+                self._arrived.wait(left)
+
     def close(self) -> None:
         """Stop; receive() raises from now on."""
         self.fail(ClosedConnection("The consumer was closed"))
@@ -120,9 +132,10 @@ class Consumer:
         with self._arrived:
             if self._failure is not None:
                 return
+            was_live = self._merge.live
             try:
                 step()
             except JournalLost as error:
                 self._failure = error
-            if self._merge.ready or self._failure is not None:
+            if self._merge.ready or self._failure is not None or self._merge.live is not was_live:
                 self._arrived.notify_all()

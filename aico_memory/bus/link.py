@@ -131,6 +131,11 @@ class Link:
         self._enter([(record, (ticket, index)) for index, record in enumerate(records)], timeout)
         return ticket.future
 
+    def has_room(self, records: int, size: int) -> bool:
+        """Whether so many records of so many bytes could be published now without waiting."""
+        limits = self._settings
+        return self._records + records <= limits.window_records and self._bytes + size <= limits.window_bytes
+
     def send(self, record: OutgoingRecord) -> None:
         """Publish one ephemeral record; lost where no broker is connected."""
         self._check()

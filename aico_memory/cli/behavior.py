@@ -99,7 +99,7 @@ def _reward(text: str) -> int:
 
 
 def _print_choice(face: Face, chosen: dict[str, Any]) -> None:
-    if not chosen.get("skill_id"):
+    if not chosen or not chosen.get("skill_id"):
         face.out.print("No skill applies.")
         return
     face.out.print(f"[bold]{escape(str(chosen['skill_name']))}[/]  {escape(str(chosen['skill_id']))}")

@@ -45,6 +45,9 @@ class LinkSettings(Section):
         description="Seconds without progress after which an open question to the broker is asked again",
     )
     request_seconds: float = Field(default=5.0, gt=0, le=3600, description="Default deadline of a request")
+    command_seconds: float = Field(
+        default=15.0, gt=0, le=3600, description="Default deadline of a command that changes something and is answered"
+    )
     close_seconds: float = Field(default=2.0, ge=0, le=60, description="Longest time close() waits for acknowledgements")
     subscription_chunk: int = Field(
         default=64,

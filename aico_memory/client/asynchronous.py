@@ -1,0 +1,83 @@
+"""The asynchronous client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Generator
+from types import TracebackType
+from typing import Any
+
+from aico_memory.client.behavior_verbs import BehaviorVerbs
+from aico_memory.client.memory_verbs import MemoryVerbs
+from aico_memory.client.operation_verbs import OperationVerbs
+from aico_memory.client.session import Session
+from aico_memory.paths import find_home
+
+AnyHome = str | os.PathLike[str] | None
+
+
+class AsyncMemoryClient(MemoryVerbs, BehaviorVerbs, OperationVerbs):
+    """A client of one home as one identity: `async with AsyncMemoryClient.connect() as client`.
+
+    It connects again by itself and sends what was not acknowledged again under the same ids. It belongs to
+    the process that opened it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._owners = {}
+
+    @classmethod
+    def connect(cls, home: AnyHome = None, identity: str = "default") -> Connecting:
+        """Connect to the bus of a home (default: AICO_MEMORY_HOME, else the platform's data folder).
+
+        Await it, or use it with `async with`. Raises within two seconds: BusUnavailable where nothing answers,
+        NotAuthorised for an unknown or revoked key, VersionMismatch.
+        """
+        return Connecting(home, identity)
+
+    @property
+    def identity(self) -> str:
+        """Who this client is to the bus."""
+        return self._session.link.identity
+
+    @property
+    def connected(self) -> bool:
+        """Whether the bus answers at this moment; if not, the client goes on trying."""
+        return self._session.link.connected
+
+    async def close(self) -> None:
+        """Wait (bounded) for what is on its way, then close."""
+        await asyncio.to_thread(self._session.link.close)
+
+    async def __aenter__(self) -> AsyncMemoryClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class Connecting:
+    """A connection that is about to be made: await it, or enter it."""
+
+    def __init__(self, home: AnyHome, identity: str) -> None:
+        self._home = find_home(home)
+        self._identity = identity
+        self._client: AsyncMemoryClient | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncMemoryClient]:
+        return self._connect().__await__()
+
+    async def __aenter__(self) -> AsyncMemoryClient:
+        self._client = await self._connect()
+        return self._client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    async def _connect(self) -> AsyncMemoryClient:
+        return AsyncMemoryClient(await asyncio.to_thread(Session.open, self._home, self._identity))

@@ -1,0 +1,210 @@
+"""What a client can say to memory: add, search, context and the verbs on single memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from aico_memory.client.results import (
+    Changed,
+    Context,
+    HistoryEntry,
+    Memory,
+    MemoryPage,
+    RawMessage,
+    SearchResults,
+)
+from aico_memory.client.session import Session
+from aico_memory.client.shapes import context_shape, history_shape, id_text, memory_shape, message_shape, search_shape
+from aico_memory.client.validation import (
+    MAX_QUERY,
+    checked_count,
+    checked_filters,
+    checked_id,
+    checked_messages,
+    checked_text,
+    checked_user,
+    json_object,
+    moment_us,
+    optional_text,
+)
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
+from aico_memory.errors import InvalidMessage, NotFound
+
+Moment = datetime | str | None
+MAX_TOP_K = 1000
+MAX_PAGE = 10_000
+_PAGE = 500
+# How many memories' owners a client remembers, so that a verb on a memory it has seen needs no user_id.
+_OWNERS = 100_000
+
+
+class MemoryVerbs:
+    """Verbs on messages and memories."""
+
+    _session: Session
+    _owners: dict[str, str]
+
+    async def add(
+        self,
+        messages: Sequence[Mapping[str, Any]] | Mapping[str, Any],
+        user_id: str,
+        session_id: str | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> list[str]:
+        """Add messages; returns their event ids once all are acknowledged, which means on disk.
+
+        A message is `{"role", "content"}` and, as you like, `id` (a UUID: the same one twice has one effect),
+        `name`, `timestamp` (when it was said: ISO 8601 with zone or an aware datetime) and `metadata` (a JSON object).
+        All are checked before the first is published. Raises InvalidMessage, NaiveTime, TooLarge.
+        """
+        user = checked_user(user_id)
+        scope = [optional_text(value, what) for value, what in _named(session_id, group_id, project_id)]
+        checked = checked_messages(messages, user, *scope)
+        records = [self._session.record(message, user, identifier) for identifier, message in checked]
+        acknowledged = await self._session.publish(records)
+        return [id_text(entry.event_id) for entry in acknowledged]
+
+    async def search(
+        self,
+        query: str,
+        user_id: str,
+        top_k: int = 10,
+        as_of: Moment = None,
+        known_as_of: Moment = None,
+        filters: Mapping[str, Any] | None = None,
+        explain: bool = False,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> SearchResults:
+        """Search by meaning and by words, best first.
+
+        `as_of`: what was true then; `known_as_of`: what was known then; None is now. `filters`: `kind`, `tier`,
+        `status` (a text or a list each), `session_id`, `since` and `until` (said in [since, until)).
+        """
+        user = checked_user(user_id)
+        request = context_pb2.SearchRequest(
+            user_id=user,
+            query=checked_text(query, "query", MAX_QUERY),
+            top_k=checked_count(top_k, "top_k", MAX_TOP_K),
+            as_of_us=moment_us(as_of, "as_of"),
+            known_as_of_us=moment_us(known_as_of, "known_as_of"),
+            filters=checked_filters(filters),
+            explain=explain,
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        found = search_shape(await self._session.ask(request, user), explain)
+        self._remember(user, found["results"])
+        return found
+
+    async def context(
+        self,
+        query: str,
+        user_id: str,
+        session_id: str | None = None,
+        max_tokens: int = 800,
+        explain: bool = False,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> Context:
+        """The block of text to put before a model that is about to answer `query`, with where it comes from."""
+        user = checked_user(user_id)
+        request = context_pb2.ContextRequest(
+            user_id=user,
+            query=checked_text(query, "query", MAX_QUERY),
+            session_id=optional_text(session_id, "session_id"),
+            max_tokens=checked_count(max_tokens, "max_tokens", 1_000_000),
+            explain=explain,
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        return context_shape(await self._session.ask(request, user), explain)
+
+    async def messages(self, user_id: str, session_id: str | None = None, limit: int = 100) -> list[RawMessage]:
+        """The raw messages in working memory, newest last."""
+        user = checked_user(user_id)
+        request = working_pb2.ReadMessages(
+            user_id=user,
+            session_id=optional_text(session_id, "session_id"),
+            limit=checked_count(limit, "limit", MAX_PAGE),
+        )
+        page = await self._session.ask(request, user)
+        return [message_shape(message) for message in page.messages]
+
+    async def get(self, memory_id: str, user_id: str | None = None) -> Memory:
+        """One memory. `user_id` may be left out where this client has met the memory. Raises NotFound."""
+        user, identifier = self._owner(memory_id, user_id)
+        page = await self._session.ask(semantic_pb2.GetMemory(user_id=user, memory_ids=[identifier]), user)
+        if not page.records:
+            raise NotFound(f"The user has no memory {identifier}")
+        return memory_shape(page.records[0])
+
+    async def get_all(self, user_id: str, filters: Mapping[str, Any] | None = None, limit: int = 100) -> MemoryPage:
+        """The memories of a user, at most `limit`; filters as for search."""
+        user = checked_user(user_id)
+        left = checked_count(limit, "limit", 1_000_000)
+        chosen = checked_filters(filters)
+        found: list[Memory] = []
+        after = ""
+        while left:
+            request = semantic_pb2.ListMemories(user_id=user, filters=chosen, limit=min(left, _PAGE), after=after)
+            page = await self._session.ask(request, user)
+            found += [memory_shape(record) for record in page.records[:left]]
+            left -= min(left, len(page.records))
+            after = page.next
+            if not after or not page.records:
+                break
+        self._remember(user, found)
+        return {"results": found}
+
+    async def update(
+        self, memory_id: str, text: str, user_id: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> Changed:
+        """Correct a memory: a new version; the old text stays queryable. Raises NotFound, ImmutableItem."""
+        user, identifier = self._owner(memory_id, user_id)
+        command = semantic_pb2.UpdateMemory(
+            user_id=user,
+            memory_id=identifier,
+            text=checked_text(text, "text"),
+            metadata_json=json_object(metadata, "metadata"),
+        )
+        return self._changed(await self._session.command(command, user), user, identifier, "Memory updated successfully!")
+
+    async def delete(self, memory_id: str, user_id: str | None = None, reason: str | None = None) -> Changed:
+        """Invalidate a memory: it holds no longer and stays in the history. Raises NotFound, ImmutableItem."""
+        user, identifier = self._owner(memory_id, user_id)
+        command = semantic_pb2.InvalidateMemory(user_id=user, memory_id=identifier, reason=optional_text(reason, "reason"))
+        return self._changed(await self._session.command(command, user), user, identifier, "Memory deleted successfully!")
+
+    async def history(self, memory_id: str, user_id: str | None = None) -> list[HistoryEntry]:
+        """How a memory has changed, oldest first. Raises NotFound."""
+        user, identifier = self._owner(memory_id, user_id)
+        answer = await self._session.ask(semantic_pb2.MemoryHistoryRequest(user_id=user, memory_id=identifier), user)
+        return history_shape(identifier, answer.changes)
+
+    def _changed(self, page: semantic_pb2.MemoryPage, user: str, memory_id: str, message: str) -> Changed:
+        memories = [memory_shape(record) for record in page.records]
+        self._remember(user, memories)
+        return {"message": message, "id": memory_id, "memory": memories[0] if memories else None}
+
+    def _owner(self, memory_id: object, user_id: str | None) -> tuple[str, str]:
+        identifier = str(checked_id(memory_id, "memory_id"))
+        if user_id is not None:
+            return checked_user(user_id), identifier
+        known = self._owners.get(identifier)
+        if known is None:
+            raise InvalidMessage(f"Whose memory is {identifier}?", "Give user_id; this client has not met the memory before.")
+        return known, identifier
+
+    def _remember(self, user: str, memories: Sequence[Mapping[str, Any]]) -> None:
+        for memory in memories:
+            self._owners[memory["id"]] = user
+        while len(self._owners) > _OWNERS:
+            self._owners.pop(next(iter(self._owners)))
+
+
+def _named(session_id: object, group_id: object, project_id: object) -> tuple[tuple[object, str], ...]:
+    return (session_id, "session_id"), (group_id, "group_id"), (project_id, "project_id")

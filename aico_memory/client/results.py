@@ -1,0 +1,200 @@
+"""Shapes of what a client returns: plain dicts, typed for readers and type checkers."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class Source(TypedDict):
+    """A message that a memory rests on."""
+
+    event_id: str
+    role: str
+    name: str | None
+    timestamp: str | None
+    metadata: dict[str, Any]
+
+
+class Memory(TypedDict):
+    """One memory. Times are ISO 8601 with zone; None where there is none."""
+
+    id: str
+    memory: str
+    user_id: str | None
+    session_id: str | None
+    kind: str
+    tier: str
+    sub_tier: str | None
+    status: str
+    entities: list[str]
+    language: str | None
+    confidence: float
+    importance: float
+    utility: float
+    # Event ids of the messages it rests on; `sources` tells more of each, the best-matching first.
+    evidence: list[str]
+    sources: list[Source]
+    # That of the best-matching source.
+    metadata: dict[str, Any]
+    # When it was true; `valid_until` None: still.
+    valid_from: str | None
+    valid_until: str | None
+    recorded_at: str | None
+    created_at: str | None
+    updated_at: str | None
+    invalidated_at: str | None
+    version: int
+    superseded_by: str | None
+    pinned: bool
+    immutable: bool
+
+
+class Found(Memory, total=False):
+    """A memory that was searched for; `shares` and `layer` with explain=True."""
+
+    score: float
+    shares: dict[str, float]
+    layer: str
+
+
+class SearchResults(TypedDict, total=False):
+    """Best first; `dropped` and `intent` with explain=True."""
+
+    results: list[Found]
+    timings_ms: dict[str, float]
+    # Tiers that did not answer in time or at all.
+    degraded: list[str]
+    # The embedding model that answered; None where the search went by words alone.
+    model: str | None
+    intent: str
+    dropped: list[dict[str, str]]
+
+
+class MemoryPage(TypedDict):
+    """All memories asked for."""
+
+    results: list[Memory]
+
+
+class RawMessage(TypedDict):
+    """A message as it stands in working memory."""
+
+    event_id: str
+    session_id: str | None
+    role: str
+    name: str | None
+    content: str
+    timestamp: str | None
+    metadata: dict[str, Any]
+
+
+class HistoryEntry(TypedDict):
+    """One change of a memory."""
+
+    memory_id: str
+    # ADD | UPDATE | DELETE, or what else happened, in capitals.
+    event: str
+    old_memory: str | None
+    new_memory: str | None
+    created_at: str | None
+    reason: str | None
+    cause: str | None
+
+
+class Changed(TypedDict):
+    """The outcome of an update or a delete."""
+
+    message: str
+    id: str
+    memory: Memory | None
+
+
+class ContextItem(TypedDict, total=False):
+    """One line of a context block; `shares` with explain=True."""
+
+    id: str
+    text: str
+    kind: str
+    tier: str
+    layer: str
+    score: float
+    evidence: list[str]
+    tokens: int
+    timestamp: str | None
+    shares: dict[str, float]
+
+
+class Context(TypedDict, total=False):
+    """A block of text for a prompt, and where it comes from."""
+
+    text: str
+    items: list[ContextItem]
+    timings_ms: dict[str, float]
+    degraded: list[str]
+    tokens: int
+    model: str | None
+    dropped: list[dict[str, str]]
+    intent: str
+
+
+class SkillChoice(TypedDict):
+    """How to answer, and why: `shares` are those of trigger, posterior and alignment in the score."""
+
+    request_id: str
+    skill_id: str
+    skill_name: str
+    template: str
+    confidence: float
+    alignment: float
+    shares: dict[str, float]
+    bucket: int
+    is_exploration: bool
+
+
+class FeedbackOutcome(TypedDict):
+    """What a feedback changed."""
+
+    # success | duplicate | unchanged | no_consent
+    status: str
+    skill_updated: bool
+    new_confidence: float
+
+
+class Skill(TypedDict):
+    """A skill as this user has taught it."""
+
+    skill_id: str
+    name: str
+    type: str
+    template: str
+    intents: list[str]
+    times_of_day: list[str]
+    sentiments: list[str]
+    topics: list[str]
+    dimensions: list[float]
+    confidence: float
+    uses: int
+    positive: int
+    negative: int
+
+
+class Preference(TypedDict):
+    """The 16 style dimensions of one context bucket."""
+
+    bucket: int
+    dimensions: list[float]
+    updates: int
+
+
+class Delivered(TypedDict):
+    """A record of a topic that was subscribed to; `fields` as protobuf's JSON mapping gives them."""
+
+    event_id: str
+    topic: str
+    user_id: str | None
+    sender: str
+    # 0 where the topic is ephemeral.
+    sequence: int
+    received_at: str | None
+    occurred_at: str | None
+    fields: dict[str, Any]

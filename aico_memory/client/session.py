@@ -1,0 +1,139 @@
+"""One client's connection: link, clock and limits, and the few ways of speaking over it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from google.protobuf.message import Message
+
+from aico_memory.bus.link import Acknowledgement, Link, read_address
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import make_record
+from aico_memory.contracts.registry import topic_of
+from aico_memory.contracts.wire import OutgoingRecord
+from aico_memory.errors import AicoMemoryError, DeadlineExceeded, NotFound, TooLarge
+from aico_memory.ids import new_id
+from aico_memory.paths import Home
+from aico_memory.runtime.clocks import clock_for
+from aico_memory.settings.link import LinkSettings
+from aico_memory.settings.load import load_settings
+from aico_memory.vault.curve_keys import load_identity
+
+# How soon and how often the stored answer of a command is asked for, should its reply have been lost.
+_FIRST_LOOK = 1.0
+_NEXT_LOOK = 0.5
+
+
+class Session:
+    """An open link with what the verbs need beside it."""
+
+    def __init__(self, link: Link, clock: Clock, settings: LinkSettings, max_bytes: int) -> None:
+        self.link = link
+        self.clock = clock
+        self.settings = settings
+        self._max_bytes = max_bytes
+        # Last global sequence this client published, per topic: what flush() waits for.
+        self.published: dict[str, int] = {}
+
+    @classmethod
+    def open(cls, home: Home, identity: str) -> Session:
+        """Connect as this identity.
+
+        Raises BusUnavailable, NotAuthorised or VersionMismatch, within two seconds.
+        """
+        settings = load_settings(home).link
+        address = read_address(home)
+        clock = clock_for(home)
+        link = Link(lambda: read_address(home), load_identity(home, identity), settings=settings, clock=clock)
+        try:
+            welcome = link.start()
+        except AicoMemoryError as error:
+            link.close()
+            raise type(error)(f"{error.detail} (home {home.root}, {address.router})", error.mend) from None
+        return cls(link, clock, settings, welcome.max_bytes)
+
+    def record(self, message: Message, user: str, event_id: uuid.UUID | None = None) -> OutgoingRecord:
+        """A record of now; TooLarge where the bus would not take it."""
+        now_us = self.clock.now_us()
+        record = make_record(message, event_id=event_id or new_id(now_us), occurred_us=now_us, user=user)
+        limit = topic_of(message).max_bytes or self._max_bytes
+        if limit and len(record.envelope) > limit:
+            raise TooLarge(f"The message has {len(record.envelope)} bytes; on {record.topic} are allowed {limit}")
+        return record
+
+    async def publish(self, records: Sequence[OutgoingRecord]) -> list[Acknowledgement]:
+        """Publish durable records in this order and wait until they are on the broker's disk."""
+        if self.link.has_room(len(records), sum(len(record.envelope) for record in records)):
+            future = self.link.publish_bulk(records)
+        else:
+            future = await asyncio.to_thread(self.link.publish_bulk, records)
+        acknowledged: list[Acknowledgement] = await self._bounded(future, self.settings.publish_seconds, "publish")
+        for record, acknowledgement in zip(records, acknowledged, strict=True):
+            self._note(record.topic, acknowledgement)
+        return acknowledged
+
+    async def ask(self, message: Message, user: str = "", seconds: float | None = None) -> Any:
+        """Ask a worker; its decoded answer or its typed error."""
+        seconds = self.settings.request_seconds if seconds is None else seconds
+        return await self._bounded(self.link.request(message, user=user, timeout=seconds), seconds, topic_of(message).name)
+
+    async def command(
+        self, message: Message, user: str, event_id: uuid.UUID | None = None, stored: Message | None = None
+    ) -> Any:
+        """Publish a durable command and wait for its answer.
+
+        `stored` asks for the answer that stands: a command that was sent before under this id is not applied
+        again, so nobody answers it again.
+        """
+        seconds = self.settings.command_seconds
+        acknowledged: Future[Acknowledgement] = Future()
+        answer = self.link.request(message, user=user, timeout=seconds, event_id=event_id, acknowledged=acknowledged)
+        waiting = asyncio.wrap_future(answer)
+        topic = topic_of(message).name
+        self._note(topic, await self._bounded(acknowledged, seconds, topic))
+        if stored is None:
+            return await self._bounded(waiting, seconds, topic)
+        deadline = time.monotonic() + seconds
+        pause = _NEXT_LOOK if event_id is not None else _FIRST_LOOK
+        while True:
+            done, _ = await asyncio.wait([waiting], timeout=pause)
+            if done:
+                return waiting.result()
+            try:
+                found = await self.ask(stored, user, seconds=max(0.1, deadline - time.monotonic()))
+            except (NotFound, DeadlineExceeded):
+                if time.monotonic() >= deadline:
+                    waiting.cancel()
+                    raise self._late(topic) from None
+            else:
+                waiting.cancel()
+                return found
+            pause = _NEXT_LOOK
+
+    async def control(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask the broker itself."""
+        future = self.link.control(verb, body)
+        answer: dict[str, Any] = await self._bounded(future, self.settings.request_seconds, f"the bus's {verb}")
+        return answer
+
+    def _note(self, topic: str, acknowledgement: Acknowledgement) -> None:
+        self.published[topic] = max(self.published.get(topic, 0), acknowledgement.global_sequence)
+
+    async def _bounded(self, future: Future[Any] | asyncio.Future[Any], seconds: float, about: str) -> Any:
+        """The result, or a typed error: what keeps the bus away if it is away, else DeadlineExceeded."""
+        waiting = future if isinstance(future, asyncio.Future) else asyncio.wrap_future(future)
+        try:
+            # The link ends requests by itself; the margin lets its word come first.
+            return await asyncio.wait_for(waiting, seconds + 0.5)
+        except TimeoutError:
+            raise self._late(about) from None
+        except DeadlineExceeded:
+            raise self._late(about) from None
+
+    def _late(self, about: str) -> AicoMemoryError:
+        return self.link.trouble or DeadlineExceeded(f"No answer to {about} in time")

@@ -1,0 +1,226 @@
+"""From contracts to the plain dicts a client returns."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+
+from aico_memory.client.results import (
+    Context,
+    ContextItem,
+    Delivered,
+    Found,
+    HistoryEntry,
+    Memory,
+    Preference,
+    RawMessage,
+    SearchResults,
+    Skill,
+    SkillChoice,
+    Source,
+)
+from aico_memory.clock import format_us
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
+
+_EVENTS = {
+    "created": "ADD",
+    "add": "ADD",
+    "updated": "UPDATE",
+    "superseded": "UPDATE",
+    "text": "UPDATE",
+    "invalidated": "DELETE",
+}
+
+
+def memory_shape(record: semantic_pb2.MemoryRecord) -> Memory:
+    """A memory with its sources."""
+    sources = [source_shape(source) for source in record.sources]
+    return {
+        "id": record.memory_id,
+        "memory": record.text,
+        "user_id": record.scope.id or None,
+        "session_id": record.session_id or None,
+        "kind": record.kind,
+        "tier": record.tier,
+        "sub_tier": record.sub_tier or None,
+        "status": record.status,
+        "entities": list(record.entities),
+        "language": record.language or None,
+        "confidence": record.confidence,
+        "importance": record.importance,
+        "utility": record.utility,
+        "evidence": [source["event_id"] for source in sources],
+        "sources": sources,
+        "metadata": sources[0]["metadata"] if sources else {},
+        "valid_from": format_us(record.valid_from_us),
+        "valid_until": format_us(record.valid_until_us),
+        "recorded_at": format_us(record.recorded_at_us),
+        "created_at": format_us(record.created_at_us),
+        "updated_at": format_us(record.updated_at_us),
+        "invalidated_at": format_us(record.invalidated_at_us),
+        "version": record.version,
+        "superseded_by": record.superseded_by or None,
+        "pinned": record.pinned,
+        "immutable": record.immutable,
+    }
+
+
+def source_shape(source: semantic_pb2.EvidenceSource) -> Source:
+    """One message a memory rests on."""
+    return {
+        "event_id": id_text(source.event_id),
+        "role": source.role,
+        "name": source.name or None,
+        "timestamp": format_us(source.said_at_us),
+        "metadata": json.loads(source.metadata_json) if source.metadata_json else {},
+    }
+
+
+def search_shape(result: context_pb2.SearchResult, explain: bool) -> SearchResults:
+    """The answer to a search."""
+    shaped: SearchResults = {
+        "results": [_hit(hit, explain) for hit in result.hits],
+        "timings_ms": {timing.stage: timing.milliseconds for timing in result.timings},
+        "degraded": list(result.degraded),
+        "model": result.model or None,
+    }
+    if explain:
+        shaped["intent"] = result.intent
+        shaped["dropped"] = [{"id": item.id, "rule": item.rule} for item in result.dropped]
+    return shaped
+
+
+def _hit(hit: semantic_pb2.SearchHit, explain: bool) -> Found:
+    found: Found = {**memory_shape(hit.record), "score": hit.score}  # type: ignore[typeddict-item]
+    if explain:
+        found["shares"] = {share.feature: share.value for share in hit.shares}
+        found["layer"] = hit.layer
+    return found
+
+
+def message_shape(message: working_pb2.StoredMessage) -> RawMessage:
+    """A raw message."""
+    return {
+        "event_id": id_text(message.event_id),
+        "session_id": message.session_id or None,
+        "role": message.role,
+        "name": message.name or None,
+        "content": message.content,
+        "timestamp": format_us(message.said_at_us or message.received_at_us),
+        "metadata": json.loads(message.metadata_json) if message.metadata_json else {},
+    }
+
+
+def history_shape(memory_id: str, changes: Iterable[semantic_pb2.EvolutionRecord]) -> list[HistoryEntry]:
+    """The changes of a memory, oldest first."""
+    return [
+        {
+            "memory_id": memory_id,
+            "event": _EVENTS.get(change.what, change.what.upper()),
+            "old_memory": change.old_value or None,
+            "new_memory": change.new_value or None,
+            "created_at": format_us(change.at_us),
+            "reason": change.reason or None,
+            "cause": id_text(change.cause_event_id) if change.cause_event_id else None,
+        }
+        for change in changes
+    ]
+
+
+def context_shape(answer: context_pb2.ContextAnswer, explain: bool) -> Context:
+    """The block for a prompt."""
+    shaped: Context = {
+        "text": answer.text,
+        "items": [_context_item(item, explain) for item in answer.items],
+        "timings_ms": {timing.stage: timing.milliseconds for timing in answer.timings},
+        "degraded": list(answer.degraded),
+        "tokens": answer.tokens,
+        "model": answer.model or None,
+    }
+    if explain:
+        shaped["intent"] = answer.intent
+        shaped["dropped"] = [{"id": item.id, "rule": item.rule} for item in answer.dropped]
+    return shaped
+
+
+def _context_item(item: context_pb2.ContextItem, explain: bool) -> ContextItem:
+    shaped: ContextItem = {
+        "id": item.id,
+        "text": item.text,
+        "kind": item.kind,
+        "tier": item.tier,
+        "layer": item.layer,
+        "score": item.score,
+        "evidence": [id_text(event) for event in item.evidence],
+        "tokens": item.tokens,
+        "timestamp": format_us(item.said_at_us),
+    }
+    if explain:
+        shaped["shares"] = {share.feature: share.value for share in item.shares}
+    return shaped
+
+
+def choice_shape(response: behavioral_pb2.SkillSelectionResponse) -> SkillChoice | None:
+    """The chosen skill; None where none applies."""
+    if not response.skill_id:
+        return None
+    return {
+        "request_id": response.request_id,
+        "skill_id": response.skill_id,
+        "skill_name": response.skill_name,
+        "template": response.procedure_template,
+        "confidence": response.confidence_score,
+        "alignment": response.preference_alignment,
+        "shares": dict(response.shares),
+        "bucket": response.bucket,
+        "is_exploration": response.is_exploration,
+    }
+
+
+def skill_shape(skill: behavioral_pb2.Skill) -> Skill:
+    """One skill."""
+    return {
+        "skill_id": skill.skill_id,
+        "name": skill.name,
+        "type": skill.type,
+        "template": skill.template,
+        "intents": list(skill.intents),
+        "times_of_day": list(skill.times_of_day),
+        "sentiments": list(skill.sentiments),
+        "topics": list(skill.topics),
+        "dimensions": list(skill.dimensions),
+        "confidence": skill.confidence,
+        "uses": skill.uses,
+        "positive": skill.positive,
+        "negative": skill.negative,
+    }
+
+
+def preference_shape(bucket: behavioral_pb2.BucketPreference) -> Preference:
+    """The preferences of one bucket."""
+    return {"bucket": bucket.bucket, "dimensions": list(bucket.dimensions), "updates": bucket.updates}
+
+
+def delivered_shape(event: Event) -> Delivered:
+    """A record that was subscribed to."""
+    fields: dict[str, Any] = MessageToDict(event.message, preserving_proto_field_name=True)
+    return {
+        "event_id": str(event.event_id),
+        "topic": event.topic,
+        "user_id": event.user or None,
+        "sender": event.sender,
+        "sequence": event.global_sequence,
+        "received_at": format_us(event.received_us),
+        "occurred_at": format_us(event.occurred_us),
+        "fields": fields,
+    }
+
+
+def id_text(data: bytes) -> str:
+    """A 16-byte id as text."""
+    return str(uuid.UUID(bytes=data)) if len(data) == 16 else data.hex()

@@ -1,0 +1,165 @@
+"""What a client checks before anything leaves it: messages, times, filters, ids."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from aico_memory.clock import parse_time, to_us
+from aico_memory.contracts.v1 import semantic_pb2, working_pb2
+from aico_memory.errors import InvalidMessage, InvalidReward, NaiveTime
+
+ROLES = ("user", "assistant", "system", "tool")
+MESSAGE_KEYS = frozenset({"role", "content", "id", "name", "timestamp", "metadata"})
+FILTER_KEYS = frozenset({"kind", "tier", "status", "session_id", "since", "until"})
+REASONS = ("too_verbose", "too_brief", "wrong_tone", "not_helpful", "incorrect_info")
+MAX_NAME = 256
+MAX_QUERY = 20_000
+MAX_FREE_TEXT = 300
+
+
+def checked_text(value: object, what: str, most: int | None = None, *, empty: bool = False) -> str:
+    """A text that is one, is not empty (unless it may be), can be encoded and is not too long."""
+    if not isinstance(value, str):
+        raise InvalidMessage(f"{what} must be a text, not {type(value).__name__}")
+    if not value and not empty:
+        raise InvalidMessage(f"{what} is empty")
+    if most is not None and len(value) > most:
+        raise InvalidMessage(f"{what} has {len(value)} characters; allowed are {most}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidMessage(f"{what} is no valid Unicode text: {error.reason} at character {error.start}") from None
+    return value
+
+
+def checked_user(user_id: object) -> str:
+    """A user id: not empty, at most 256 characters."""
+    return checked_text(user_id, "user_id", MAX_NAME)
+
+
+def optional_text(value: object, what: str, most: int = MAX_NAME) -> str:
+    """ "" for None, else a text that is not too long."""
+    return "" if value is None else checked_text(value, what, most, empty=True)
+
+
+def checked_id(value: object, what: str) -> uuid.UUID:
+    """A UUID, given as one or as text."""
+    if isinstance(value, uuid.UUID):
+        return value
+    try:
+        return uuid.UUID(checked_text(value, what))
+    except ValueError:
+        raise InvalidMessage(f"{what} {value!r} is no UUID") from None
+
+
+def moment_us(value: object, what: str) -> int:
+    """Unix microseconds of an ISO 8601 text with zone or an aware datetime; 0 for None."""
+    if value is None:
+        return 0
+    try:
+        if isinstance(value, datetime):
+            return to_us(value)
+        return to_us(parse_time(checked_text(value, what)))
+    except NaiveTime as error:
+        raise NaiveTime(f"{what}: {error.detail}") from None
+    except OverflowError:
+        raise InvalidMessage(f"{what} {value!r} is outside of the calendar") from None
+
+
+def checked_count(value: object, what: str, most: int) -> int:
+    """A whole number from 1 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InvalidMessage(f"{what} is {value!r}; allowed is a whole number from 1 to {most}")
+    return value
+
+
+def json_object(value: object, what: str) -> str:
+    """A JSON object as text; "" for None or an empty one."""
+    if value is None:
+        return ""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InvalidMessage(f"{what} must be a JSON object: a mapping with texts as keys")
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidMessage(f"{what} is no JSON: {error}") from None
+    return checked_text(text, what) if value else ""
+
+
+def checked_messages(
+    messages: object, user_id: str, session_id: str, group_id: str, project_id: str
+) -> list[tuple[uuid.UUID | None, working_pb2.Message]]:
+    """Every message of a list as its contract, with the id the caller gave it; the first fault is named with its place."""
+    if isinstance(messages, Mapping):
+        messages = [messages]
+    if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+        raise InvalidMessage("messages must be a list of mappings with role and content")
+    return [
+        _checked_message(message, f"messages[{place}]", user_id, session_id, group_id, project_id)
+        for place, message in enumerate(messages)
+    ]
+
+
+def _checked_message(
+    message: object, where: str, user_id: str, session_id: str, group_id: str, project_id: str
+) -> tuple[uuid.UUID | None, working_pb2.Message]:
+    if not isinstance(message, Mapping):
+        raise InvalidMessage(f"{where} must be a mapping with role and content")
+    unknown = sorted(str(key) for key in message.keys() - MESSAGE_KEYS)
+    if unknown:
+        raise InvalidMessage(f"{where} has unknown keys {', '.join(unknown)}; known are {', '.join(sorted(MESSAGE_KEYS))}")
+    role = message.get("role")
+    if role not in ROLES:
+        raise InvalidMessage(f"{where}.role is {role!r}; allowed are {', '.join(ROLES)}")
+    given = message.get("id")
+    identifier = None if given is None else checked_id(given, f"{where}.id")
+    return identifier, working_pb2.Message(
+        user_id=user_id,
+        session_id=session_id,
+        group_id=group_id,
+        project_id=project_id,
+        role=role,
+        content=checked_text(message.get("content"), f"{where}.content"),
+        name=optional_text(message.get("name"), f"{where}.name"),
+        said_at_us=moment_us(message.get("timestamp"), f"{where}.timestamp"),
+        metadata_json=json_object(message.get("metadata"), f"{where}.metadata"),
+    )
+
+
+def checked_filters(filters: object) -> semantic_pb2.SearchFilters:
+    """Filters of a search: kind, tier, status (a text or a list), session_id, since, until ([since, until))."""
+    if filters is None:
+        return semantic_pb2.SearchFilters()
+    if not isinstance(filters, Mapping):
+        raise InvalidMessage("filters must be a mapping")
+    unknown = sorted(str(key) for key in filters.keys() - FILTER_KEYS)
+    if unknown:
+        raise InvalidMessage(f"Unknown filters {', '.join(unknown)}; known are {', '.join(sorted(FILTER_KEYS))}")
+    return semantic_pb2.SearchFilters(
+        kinds=_names(filters.get("kind"), "filters.kind"),
+        tiers=_names(filters.get("tier"), "filters.tier"),
+        statuses=_names(filters.get("status"), "filters.status"),
+        session_id=optional_text(filters.get("session_id"), "filters.session_id"),
+        since_us=moment_us(filters.get("since"), "filters.since"),
+        until_us=moment_us(filters.get("until"), "filters.until"),
+    )
+
+
+def checked_reward(reward: object) -> int:
+    """-1, 0 or 1; InvalidReward for all else."""
+    if isinstance(reward, bool) or not isinstance(reward, int) or reward not in (-1, 0, 1):
+        raise InvalidReward(f"The reward is {reward!r}")
+    return reward
+
+
+def _names(value: object, what: str) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [checked_text(value, what)]
+    if not isinstance(value, Sequence | set | frozenset):
+        raise InvalidMessage(f"{what} must be a text or a list of texts")
+    return sorted(checked_text(entry, what) for entry in value)
