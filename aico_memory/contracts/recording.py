@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from aico_memory.contracts.registry import FILES
 from aico_memory.contracts.v1 import recording_pb2
 from aico_memory.contracts.wire import CONTRACTS
 from aico_memory.errors import InvalidMessage, VersionMismatch
+from aico_memory.ids import compose_uuid7
 
 FORMAT = "aico-memory-recording/1"
 TIME_BASE = "unix_us_utc"
@@ -164,3 +166,9 @@ def _decompressed(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, io.BufferedReader(reader))
     else:
         yield file
+
+
+def stream_event_id(stream: str, ordinal: int, at_us: int) -> uuid.UUID:
+    """The id of the event that a frame stands for: the same in every building and replay of the stream."""
+    digest = hashlib.sha256(f"{stream}/{ordinal}".encode()).digest()
+    return compose_uuid7(at_us // 1000, digest)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aico_memory.contracts.v1 import sleep_pb2
+from aico_memory.errors import BusUnavailable, DeadlineExceeded
 from aico_memory.runtime.probe import broker_says
 from aico_memory.runtime.waiting import until
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
+
+ASK_SECONDS = 5.0
 
 
 def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -> None:
@@ -16,26 +20,48 @@ def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -
 
     What is settled may have led to new records, see `quiet`.
     """
-
-    def reached() -> bool | None:
-        answer = broker_says(link, "consumers")
-        return True if _all_settled(answer, sequence, only) else None
-
-    until(reached, seconds, f"{only or 'The consumers'} did not catch up to {sequence}")
+    until(
+        lambda: True if _all_settled(broker_says(link, "consumers"), sequence, only) else None,
+        seconds,
+        f"{only or 'The consumers'} did not catch up to {sequence}",
+    )
 
 
 def quiet(link: Link, seconds: float) -> int:
     """Return the head once every consumer has settled all of it and nothing new came of that."""
 
     def rests() -> int | None:
-        answer = broker_says(link, "consumers")
-        head = int(answer["head"])
-        if not _all_settled(answer, head, ""):
+        try:
+            first = broker_says(link, "consumers")
+            if not _all_settled(first, int(first["head"]), ""):
+                return None
+            again = broker_says(link, "consumers")
+        except (BusUnavailable, DeadlineExceeded):
             return None
-        again = broker_says(link, "consumers")
-        return head if int(again["head"]) == head and _all_settled(again, head, "") else None
+        head = int(again["head"])
+        return head if head == int(first["head"]) and _all_settled(again, head, "") else None
 
     return until(rests, seconds, "The deployment did not come to rest")
+
+
+def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
+    """Wait until the scheduler has fired all that is due at this time; when the next job is due (Unix µs).
+
+    Far in the future where no scheduler runs.
+    """
+
+    def next_firing() -> int | None:
+        try:
+            page = link.request(sleep_pb2.JobsRequest(history=1000), timeout=ASK_SECONDS).result(ASK_SECONDS + 1)
+        except DeadlineExceeded:
+            return None
+        # Jobs that wait for an idle machine are due until it is; they hold nobody up.
+        times = [job.next_us for job in page.jobs if job.enabled and job.next_us and not job.waits_for_idle]
+        return min(times, default=2**62) if all(moment > now_us for moment in times) else None
+
+    if not any(consumer["name"] == "scheduler" for consumer in broker_says(link, "consumers")["consumers"]):
+        return 2**62
+    return until(next_firing, seconds, "The scheduler has not fired what is due")
 
 
 def _all_settled(answer: dict[str, Any], sequence: int, only: str) -> bool:

@@ -66,6 +66,11 @@ def announce_ready(home: Home, name: str, ready_fd: int) -> None:
         os.close(ready_fd)
 
 
+def exit_code(error: AicoMemoryError) -> int:
+    """What a process says to its supervisor: 3 where another start cannot help, else 1."""
+    return HOPELESS if error.code in _HOPELESS_CODES else FAILED
+
+
 def run_worker(factory: Factory, name: str, argv: Sequence[str] | None = None) -> int:
     """Run one worker until a signal stops it; the exit code: 0 stopped, 1 failed, 3 cannot work here."""
     options = worker_parser(name).parse_args(argv)
@@ -78,7 +83,7 @@ def run_worker(factory: Factory, name: str, argv: Sequence[str] | None = None) -
         _run(factory, name, home, signals.stop, options.ready_fd)
     except AicoMemoryError as error:
         log.error("stopped", code=error.code, detail=error.detail, mend=error.mend)
-        return HOPELESS if error.code in _HOPELESS_CODES else FAILED
+        return exit_code(error)
     except Exception:
         log.error("crashed", exc_info=True)
         return FAILED

@@ -2,52 +2,43 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import sys
-
 from aico_memory.bus.broker import Broker, stop_on_signals
-from aico_memory.clock import Clock, SharedManualClock, SystemClock
 from aico_memory.errors import AicoMemoryError
 from aico_memory.log import configure_logging, get_logger
 from aico_memory.paths import find_home
+from aico_memory.runtime.clocks import clock_for
+from aico_memory.runtime.worker import announce_ready, exit_code, worker_parser
 from aico_memory.settings.load import load_settings
 from aico_memory.vault.master import open_vault
 
-_READY = "broker.ready"
+NAME = "broker"
 
 
 def main() -> int:
-    """Serve until a signal; 1 with the reason in the log where it cannot start."""
-    parser = argparse.ArgumentParser(prog="python -m services.broker", description="The bus broker of one home.")
-    parser.add_argument("--home", default=None, help="folder of data, keys and run state (default: AICO_MEMORY_HOME)")
-    options = parser.parse_args()
-    configure_logging("broker")
+    """Serve until a signal; the exit codes of a worker, with the reason in the log where it cannot start."""
+    options = worker_parser(NAME).parse_args()
+    configure_logging(NAME)
     log = get_logger("services.broker")
     home = find_home(options.home)
-    ready = home.run / _READY
+    ready = home.run / f"{NAME}.ready"
     try:
         settings = load_settings(home)
+        configure_logging(NAME, settings.runtime.log_level)
         vault = open_vault(home, settings.security)
-        clock: Clock = SystemClock()
-        if os.environ.get("AICO_MEMORY_CLOCK") == "manual":
-            clock = SharedManualClock(home.manual_clock)
         ready.unlink(missing_ok=True)
-        broker = Broker(home, settings.bus, vault, clock)
+        broker = Broker(home, settings.bus, vault, clock_for(home))
         stop_on_signals(broker)
         try:
             broker.bind()
-            ready.write_text(json.dumps({"pid": os.getpid()}) + "\n")
+            announce_ready(home, NAME, options.ready_fd)
             broker.run()
         finally:
             broker.close()
             ready.unlink(missing_ok=True)
     except AicoMemoryError as error:
-        log.error("broker ends", code=error.code, reason=error.detail, mend=error.mend)
-        sys.stderr.write(f"{error}\n")
-        return 1
-    log.info("broker stopped")
+        log.error("stopped", code=error.code, detail=error.detail, mend=error.mend)
+        return exit_code(error)
+    log.info("drained")
     return 0
 
 
