@@ -2,6 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from aico_memory.bench.machine import describe_machine
 from aico_memory.cli.app import group
+from aico_memory.cli.face import Exit, Face, face_of
 
 bench = group("bench", "Measure this machine; results of record stand in docs/BENCHMARKS.md.", "Development")
+
+Runs = Annotated[int, typer.Option(help="Repetitions; medians are of these.", min=1)]
+Seed = Annotated[int, typer.Option(help="Seed of what is random.")]
+
+
+@contextmanager
+def _progress(face: Face) -> Iterator[Callable[[str], None]]:
+    """A line that says what is being measured, on a terminal only."""
+    with face.err.status("starting") as status:
+        yield lambda text: status.update(text)
+
+
+@bench.command("bus")
+def bus(
+    context: typer.Context,
+    runs: Runs = 5,
+    count: Annotated[int, typer.Option(help="Messages a run and load.", min=1000)] = 100_000,
+    subscribers: Annotated[list[int] | None, typer.Option(help="Also measure with this many subscribers; repeatable.")] = None,
+) -> None:
+    """The complete broker beside Redis Streams, NATS JetStream and a raw CURVE proxy, in one run.
+
+    Publisher, broker and subscriber are processes of their own; every contestant is driven by a client as lean as
+    ours. Needs redis-server and nats-server (scripts/install_peers.sh); says so where one is missing.
+    """
+    from aico_memory.bench.bus.report import as_json, show
+    from aico_memory.bench.bus.run import Plan, run_bus
+
+    face = face_of(context)
+    with _progress(face) as progress:
+        rows, bars, remarks = run_bus(Plan(runs, count, tuple(subscribers or ())), progress)
+    machine = describe_machine()
+    face.show(as_json(machine, rows, bars, remarks), lambda _: show(face.out, machine, rows, bars, remarks))
+
+
+@bench.command("system")
+def system(
+    context: typer.Context,
+    runs: Runs = 5,
+    sizes: Annotated[list[int] | None, typer.Option("--size", help="Messages of the user; repeatable, growing.")] = None,
+    questions: Annotated[int, typer.Option(help="Questions a run.", min=10)] = 100,
+    seed: Seed = 1,
+) -> None:
+    """Context over the bus by stage, and the memory of every process, on a deployment of its own."""
+    from aico_memory.bench.system.report import as_json, show
+    from aico_memory.bench.system.run import Plan, run_system
+
+    face = face_of(context)
+    with _progress(face) as progress:
+        rows, ready = run_system(Plan(tuple(sorted(sizes or (1_000, 10_000))), questions, runs, seed), progress)
+    machine = describe_machine()
+    face.show(as_json(machine, rows, ready), lambda _: show(face.out, machine, rows, ready))
+
+
+@bench.command("faults")
+def faults(
+    context: typer.Context,
+    kills: Annotated[int, typer.Option(help="kill -9 of each of the eight processes.", min=1)] = 13,
+    seed: Seed = 1,
+) -> None:
+    """kill -9 of every process at random moments under load: nothing acknowledged lost, nothing applied twice.
+
+    Afterwards the same steps run without kills, and the canonical exports of both are compared. Exits with 1 on any
+    difference.
+    """
+    from aico_memory.bench.faults.run import Plan, run_faults
+
+    face = face_of(context)
+    with _progress(face) as progress:
+        verdict = run_faults(Plan(kills, seed), progress)
+    result = {"benchmark": "faults", "machine": describe_machine(), "held": verdict.held, **asdict(verdict)}
+    face.show(result, lambda data: face.write("\n".join(f"{key}: {value}" for key, value in data.items())))
+    if not verdict.held:
+        raise typer.Exit(Exit.ERROR)

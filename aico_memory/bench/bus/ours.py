@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import time
 
@@ -25,7 +26,7 @@ def _client(
     address, keys = read_address(home), load_identity(home, identity)
     sock = context.socket(kind)
     sock.curve_serverkey = address.server_public.encode()
-    sock.curve_publickey, sock.curve_secretkey = keys.public.encode(), keys.secret.encode()
+    sock.curve_publickey, sock.curve_secretkey = keys.public, keys.secret
     sock.linger = 0
     return sock, address.router, address.delivery
 
@@ -44,7 +45,7 @@ class BrokerWire:
         self._taken = 0
         session = time.monotonic_ns().to_bytes(16, "big")
         hello = bus_pb2.Hello(
-            protocol=wire.PROTOCOL, contracts="v1", session=session, next_producer_sequence=1, software="bench"
+            protocol=wire.PROTOCOL, contracts=wire.CONTRACTS, session=session, next_producer_sequence=1, software="bench"
         )
         self._socket.send(bytes([wire.Kind.HELLO]) + hello.SerializeToString())
         answer = self._socket.recv() if self._socket.poll(5000) else b""
@@ -101,7 +102,7 @@ class BrokerListener:
         topic = (EPHEMERAL_TOPIC if ephemeral else TOPIC).encode()
         self._socket.connect(delivery)
         self._socket.subscribe(topic)
-        ready = wire.READY_PREFIX + b"bench/" + str(time.monotonic_ns()).encode() + b"/"
+        ready = wire.READY_PREFIX + os.urandom(16).hex().encode() + b"/bench/"
         self._socket.subscribe(ready)
         if not self._socket.poll(5000) or not self._socket.recv().startswith(ready):
             raise RuntimeError("the subscription was not confirmed")

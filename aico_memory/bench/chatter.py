@@ -1,0 +1,51 @@
+"""Made-up conversation for load: varied enough to search in, the same for the same seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+NAMES = ("Ada", "Bruno", "Chen", "Dilek", "Emre", "Farah", "Greta", "Hugo", "Ines", "Jonas", "Kemal", "Lena")
+PLACES = ("Bristol", "Izmir", "Leipzig", "Porto", "Osaka", "Tromsø", "Valencia", "Krakow", "Ghent", "Adana")
+THINGS = (
+    "bicycle", "greenhouse", "telescope", "violin", "tax return", "kayak", "bookshelf", "irrigation pump", "passport",
+    "sourdough starter", "camera", "printer", "allotment", "router", "winter coat", "sewing machine", "chess set",
+)  # fmt: skip
+FRAMES = (
+    "{name} told me that the {thing} in {place} has to be repaired before {day} {number}.",
+    "I prefer the {colour} {thing}, the other one reminds me of {place}.",
+    "We moved the meeting about the {thing} to {day}, {name} cannot come before {number} o'clock.",
+    "My sister {name} lives in {place} and collects everything about the {thing}.",
+    "Please remember: the code for the {thing} is {number}, and {name} has the spare key.",
+    "The trip to {place} was lovely, but somebody forgot the {colour} {thing} on the train.",
+    "Could you order {number} of them? The {thing} from {place} arrived broken again.",
+    "{name} and I argued about the {thing}; I still think {colour} was the better choice.",
+)
+COLOURS = ("red", "blue", "dark green", "yellow", "grey", "striped")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def sentences(rng: random.Random) -> Iterator[str]:
+    """An endless stream of messages."""
+    while True:
+        yield rng.choice(FRAMES).format(
+            name=rng.choice(NAMES),
+            place=rng.choice(PLACES),
+            thing=rng.choice(THINGS),
+            colour=rng.choice(COLOURS),
+            day=rng.choice(DAYS),
+            number=rng.randint(1, 9999),
+        )
+
+
+def questions(rng: random.Random) -> Iterator[str]:
+    """An endless stream of questions about such messages."""
+    while True:
+        thing, name, place = rng.choice(THINGS), rng.choice(NAMES), rng.choice(PLACES)
+        yield rng.choice(
+            (
+                f"What did {name} say about the {thing} number {rng.randint(1, 9999)}?",
+                f"Which {thing} do I prefer, and what happened in {place}?",
+                f"Who has the spare key for the {thing} since {rng.choice(DAYS)} {rng.randint(1, 30)}?",
+            )
+        )

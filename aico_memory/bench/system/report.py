@@ -1,0 +1,41 @@
+"""The system benchmark as JSON and as text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from aico_memory.bench.system.run import Size
+
+
+def as_json(machine: dict[str, object], rows: list[Size], ready_s: float) -> dict[str, Any]:
+    """Everything measured, for `--json`."""
+    return {"benchmark": "system", "machine": machine, "ready_s": ready_s, "sizes": [asdict(row) for row in rows]}
+
+
+def show(console: Console, machine: dict[str, object], rows: list[Size], ready_s: float) -> None:
+    """A table of stages and one of processes per size."""
+    console.print(machine)
+    console.print(f"start to ready: {ready_s:.1f} s")
+    for row in rows:
+        title = f"context, {row.messages:,} messages of one user (median of runs, lowest–highest)"
+        table = Table("stage", "p50 ms", "p95 ms", title=title)
+        for stage in row.p50:
+            table.add_row(stage, str(row.p50[stage]), str(row.p95[stage]))
+        console.print(table)
+        share = row.p50["embed"].median / row.p50["over the bus"].median if "embed" in row.p50 else 0.0
+        console.print(
+            f"published {row.ingest_per_second:,.0f} msg/s, searchable after {row.searchable_after_s:.1f} s; "
+            f"repeated question p95 {row.cached_p95_ms:.1f} ms; search p95 {row.search_p95_ms:.1f} ms; "
+            f"share of the embedding {share:.0%}; degraded answers {row.degraded}"
+        )
+        memory = Table("process", "resident MiB")
+        for name, mebibytes in row.resident_mib.items():
+            memory.add_row(name, f"{mebibytes:.0f}")
+        memory.add_row("all", f"{sum(row.resident_mib.values()):.0f}")
+        without = sum(value for name, value in row.resident_mib.items() if name != "model")
+        memory.add_row("all without the model", f"{without:.0f}")
+        console.print(memory)
