@@ -2,8 +2,79 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+from pydantic import Field, model_validator
+
 from aico_memory.settings.section import Section
+
+
+class TriggerSettings(Section):
+    """Trigger matching: weights before they are renormalised over what a skill states."""
+
+    intent: float = Field(0.40, ge=0, le=1, description="Weight of an intent in the skill's list.")
+    time_of_day: float = Field(0.15, ge=0, le=1, description="Weight of a time of day in the skill's list.")
+    sentiment: float = Field(0.15, ge=0, le=1, description="Weight of a sentiment in the skill's list.")
+    topic: float = Field(0.30, ge=0, le=1, description="Weight of the cosine to the skill's nearest topic.")
+    threshold: float = Field(0.5, gt=0, le=1, description="A skill applies from this trigger score on.")
+    candidates: int = Field(5, ge=1, le=100, description="Best applying skills that the policy chooses among.")
+
+
+class HybridSettings(Section):
+    """The policy hybrid-40-30-30."""
+
+    trigger: float = Field(0.40, ge=0, le=1, description="Share of the trigger score.")
+    posterior: float = Field(0.30, ge=0, le=1, description="Share of the Thompson sample.")
+    alignment: float = Field(0.30, ge=0, le=1, description="Share of the alignment with the preference.")
+    confidence_floor: float = Field(0.3, ge=0, le=1, description="Skills below this confidence are used by exploration only.")
+    epsilon_start: float = Field(0.1, ge=0, le=1, description="Rate of exploration before any feedback.")
+    epsilon_decay: float = Field(0.95, gt=0, le=1, description="Factor on that rate per thumb of the user.")
+    epsilon_floor: float = Field(0.05, ge=0, le=1, description="Lowest rate of exploration.")
+
+    @model_validator(mode="after")
+    def _shares_are_a_whole(self) -> Self:
+        if abs(self.trigger + self.posterior + self.alignment - 1.0) > 1e-9:
+            raise ValueError("the shares trigger, posterior and alignment must sum to 1")
+        return self
+
+
+class LearningSettings(Section):
+    """What one thumb teaches."""
+
+    target_base: float = Field(0.5, ge=0, le=1, description="Target of confidence for a reward of 0.")
+    target_span: float = Field(0.3, ge=0, le=0.5, description="What a reward of 1 adds to the target, and -1 takes away.")
+    fast_rate: float = Field(0.3, gt=0, le=1, description="Rate of the moving average below fast_uses judged uses.")
+    slow_rate: float = Field(0.1, gt=0, le=1, description="Rate of the moving average afterwards.")
+    fast_uses: int = Field(10, ge=0, le=10_000, description="Judged uses below which the fast rate holds.")
+    confidence_low: float = Field(0.2, ge=0, le=1, description="Lowest confidence.")
+    confidence_high: float = Field(0.9, ge=0, le=1, description="Highest confidence.")
+    preference_rate: float = Field(0.1, gt=0, le=1, description="Part of the way a preference moves per thumb.")
+
+    @model_validator(mode="after")
+    def _bounds_are_in_order(self) -> Self:
+        if self.confidence_low >= self.confidence_high:
+            raise ValueError("confidence_low must be below confidence_high")
+        return self
 
 
 class BehavioralSettings(Section):
     """`behavioral` in config/memory.yaml."""
+
+    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of the deployment: with the request id it fixes every draw.")
+    policy: str = Field("hybrid-40-30-30", min_length=1, max_length=64, description="Name of the selection policy.")
+    zone: str = Field("UTC", min_length=1, max_length=64, description="IANA zone of people who name none.")
+    trigger: TriggerSettings = Field(default_factory=TriggerSettings)
+    hybrid: HybridSettings = Field(default_factory=HybridSettings)
+    learning: LearningSettings = Field(default_factory=LearningSettings)
+    model_deadline_ms: int = Field(
+        10_000,
+        ge=10,
+        le=60_000,
+        description="Wait for the model service while it is well (a restart fits in), in ms; then the text's marks decide.",
+    )
+    model_retry_ms: int = Field(100, ge=1, le=60_000, description="Wait for it after it has not answered, in ms.")
+    cosine_digits: int = Field(
+        3, ge=1, le=7, description="Digits of a topic cosine that count: beyond them batches of the model differ."
+    )
+    archive_days: int = Field(90, ge=1, le=36_500, description="Trajectories without feedback are archived after so many days.")
+    delete_days: int = Field(365, ge=1, le=36_500, description="Archived trajectories are deleted after so many days more.")

@@ -66,3 +66,12 @@ def rank_triggers(
     applying = [match for match in matches if match.score >= threshold - ROUNDING]
     applying.sort(key=lambda match: (-match.score, match.skill.name, match.skill.skill_id))
     return applying[:limit]
+
+
+def topic_could_decide(skill: Skill, intent: str, weights: TriggerWeights, threshold: float) -> bool:
+    """Whether this skill could apply with this intent if its topic were met: if not, no embedding is needed for it."""
+    trigger = skill.trigger
+    if not trigger.topics:
+        return False
+    best = Situation(intent, min(trigger.sentiments, default=""), min(trigger.times_of_day, default=""), {skill.skill_id: 1.0})
+    return match_trigger(skill, best, weights).score >= threshold - ROUNDING

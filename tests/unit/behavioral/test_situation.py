@@ -23,7 +23,7 @@ def test_every_process_puts_a_situation_into_the_same_bucket():
         ).stdout.strip()
         for seed in ("1", "2")
     }
-    assert found == {str(bucket_of('question', 'neutral', 'morning'))}
+    assert found == {str(bucket_of("question", "neutral", "morning"))}
 
 
 @given(st.text(), st.text(), st.text())

@@ -1,0 +1,1 @@
+"""The behavioral process: skills, their selection, and what feedback teaches."""

@@ -1,0 +1,160 @@
+"""Answering one selection request from what is stored, and what is stored of it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.domain.behavioral.explanation import explain, question_for
+from aico_memory.domain.behavioral.learning import SkillState, note_selected
+from aico_memory.domain.behavioral.policy import Choice, FixedPolicy, Policy, UserKnowledge, seed_of
+from aico_memory.domain.behavioral.records import APPLIED, NO_CONSENT, NO_SKILL, SelectionRecord, Trajectory, UserState
+from aico_memory.domain.behavioral.situation import Situation
+from aico_memory.domain.behavioral.skill import Catalogue, Skill
+from aico_memory.domain.behavioral.trigger import TriggerWeights, rank_triggers
+from aico_memory.settings.behavioral import TriggerSettings
+from aico_memory.stores.behavioral.port import BehavioralRows
+from aico_memory.vault.sealer import Sealer
+
+
+def request_id_of(event: Event) -> str:
+    """The request's own id, else its event's."""
+    return event.message.request_id or str(event.event_id)
+
+
+class Selector:
+    """Chooses by the configured policy, or by the fixed one where the user has not consented to learning."""
+
+    def __init__(
+        self, catalogue: Catalogue, policy: Policy, weights: TriggerWeights, trigger: TriggerSettings, seed: int
+    ) -> None:
+        self._catalogue = catalogue
+        self._policy = policy
+        self._fixed = FixedPolicy()
+        self._weights = weights
+        self._trigger = trigger
+        self._seed = seed
+
+    def select(
+        self, rows: BehavioralRows, event: Event, situation: Situation, answered_by: str
+    ) -> tuple[SelectionRecord, UserState]:
+        """The choice for this request; nothing is stored yet."""
+        user, request_id = event.user, request_id_of(event)
+        consent = rows.user(user)
+        matches = rank_triggers(self._catalogue, situation, self._weights, self._trigger.threshold, self._trigger.candidates)
+        bucket = situation.bucket
+        if consent.behavioral:
+            known = UserKnowledge(
+                rows.skill_states(user), rows.posteriors(user, bucket), rows.preference(user, bucket), consent.feedback_count
+            )
+            choice = self._policy.choose(matches, known, random.Random(seed_of(self._seed, request_id)))
+        else:
+            choice = self._fixed.choose(matches, UserKnowledge(), random.Random(0))
+        record = SelectionRecord(
+            user=user,
+            request_id=request_id,
+            event_id=event.event_id,
+            at_us=event.message.timestamp or event.occurred_us,
+            bucket=bucket,
+            intent=situation.intent,
+            sentiment=situation.sentiment,
+            time_of_day=situation.time_of_day,
+            outcome=_outcome(choice, consent.behavioral),
+            policy=choice.policy,
+            explanation=explain(choice),
+            question=question_for(choice),
+            answered_by=answered_by,
+        )
+        return _with_chosen(record, choice), consent
+
+    def answer(self, record: SelectionRecord) -> behavioral_pb2.SkillSelectionResponse:
+        """The answer that a stored selection stands for."""
+        answer = behavioral_pb2.SkillSelectionResponse(
+            request_id=record.request_id,
+            user_id=record.user,
+            skill_id=record.skill_id,
+            confidence_score=record.confidence,
+            preference_alignment=record.alignment,
+            is_exploration=record.is_exploration,
+            shares=record.shares,
+            bucket=record.bucket,
+            explanation=record.explanation,
+            question=record.question,
+            policy=record.policy,
+            answered_by=record.answered_by,
+            outcome=record.outcome,
+            score=record.score,
+        )
+        if record.skill_id in self._catalogue:
+            skill = self._catalogue.get(record.skill_id)
+            answer.skill_name, answer.procedure_template = skill.name, skill.template
+        return answer
+
+
+def remember(rows: BehavioralRows, record: SelectionRecord, consent: UserState, event: Event, sealer: Sealer) -> None:
+    """Store the selection; with consent also the use of the skill and what it was used on."""
+    rows.add_selection(record)
+    if not (record.skill_id and consent.behavioral):
+        return
+    state = rows.skill_state(record.user, record.skill_id)
+    rows.put_skill_state(record.user, record.skill_id, note_selected(state, record.is_exploration, record.at_us))
+    conversation = event.message.conversation_id
+    rows.add_trajectory(
+        Trajectory(
+            user=record.user,
+            request_id=record.request_id,
+            conversation_id=conversation,
+            turn=rows.next_turn(record.user, conversation),
+            skill_id=record.skill_id,
+            is_exploration=record.is_exploration,
+            at_us=record.at_us,
+            sealed_input=sealer.seal(event.message.message_text.encode(), input_context(record.request_id)),
+        )
+    )
+
+
+def input_context(request_id: str) -> bytes:
+    """What a sealed input is bound to."""
+    return b"trajectory/input\0" + request_id.encode()
+
+
+def _outcome(choice: Choice, consents: bool) -> str:
+    if choice.chosen is None:
+        return NO_SKILL
+    return APPLIED if consents else NO_CONSENT
+
+
+def _with_chosen(record: SelectionRecord, choice: Choice) -> SelectionRecord:
+    chosen = choice.chosen
+    if chosen is None:
+        return record
+    return replace(
+        record,
+        skill_id=chosen.skill.skill_id,
+        is_exploration=choice.is_exploration,
+        confidence=chosen.confidence,
+        alignment=chosen.alignment,
+        score=chosen.score,
+        shares=dict(chosen.shares),
+    )
+
+
+def skill_message(skill: Skill, state: SkillState) -> behavioral_pb2.Skill:
+    """A skill as its user sees it."""
+    return behavioral_pb2.Skill(
+        skill_id=skill.skill_id,
+        name=skill.name,
+        type=skill.type.value,
+        template=skill.template,
+        intents=sorted(skill.trigger.intents),
+        times_of_day=sorted(skill.trigger.times_of_day),
+        sentiments=sorted(skill.trigger.sentiments),
+        topics=skill.trigger.topics,
+        dimensions=skill.dimensions,
+        confidence=state.confidence,
+        uses=state.uses,
+        positive=state.positive,
+        negative=state.negative,
+    )
