@@ -23,7 +23,11 @@ Seed = Annotated[int, typer.Option(help="Seed of what is random.")]
 def _progress(face: Face) -> Iterator[Callable[[str], None]]:
     """A line that says what is being measured, on a terminal only."""
     with face.err.status("starting") as status:
-        yield lambda text: status.update(text)
+
+        def say(text: str) -> None:
+            status.update(text)
+
+        yield say
 
 
 @bench.command("bus")

@@ -22,7 +22,8 @@ def make_wire(kind: str, place: Any, size: int) -> Wire:
     if kind == "nats":
         return NatsWire(place, size)
     if kind == "proxy":
-        return ProxyWire(*place, size)
+        port, public = place
+        return ProxyWire(port, public, size)
     return BrokerWire(Home(Path(place)), size, ephemeral=kind == "ephemeral")
 
 

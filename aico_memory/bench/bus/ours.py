@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import time
@@ -112,7 +113,7 @@ class BrokerListener:
         if not self._socket.poll(timeout_ms):
             return 0, []
         many, stamps = 0, []
-        try:
+        with contextlib.suppress(zmq.Again):
             while many < 65536:
                 frame = self._socket.recv(zmq.NOBLOCK)
                 many += wire.BATCH_HEAD.unpack_from(frame, self._skip)[3]
@@ -120,8 +121,7 @@ class BrokerListener:
                 head = wire.STAMPED_HEAD.unpack_from(frame, head_at)
                 stamps.append(STAMP.unpack_from(frame, head_at + wire.STAMPED_HEAD.size + head[4] + head[5])[0])
                 stamps.append(STAMP.unpack_from(frame, len(frame) - head[6])[0])
-        except zmq.Again:
-            return many, stamps
+        return many, stamps
 
     def close(self) -> None:
         self._socket.close()

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aico_memory.bench.faults.load import START, Load
 from aico_memory.client import MemoryClient
@@ -107,10 +108,11 @@ def _kill(home: Home, name: str, rng: random.Random, load: Load) -> None:
     raise TimeoutError(f"{name} did not come back within {BACK_SECONDS:.0f} s: {_row(home, name)}")
 
 
-def _row(home: Home, name: str) -> dict[str, object]:
+def _row(home: Home, name: str) -> dict[str, Any]:
     table = json.loads(home.process_table.read_text(encoding="utf-8"))
     rows = table["processes"] if isinstance(table, dict) else table
-    return next(row for row in rows if row["name"] == name)
+    found: dict[str, Any] = next(row for row in rows if row["name"] == name)
+    return found
 
 
 def _export(environment: dict[str, str]) -> list[str]:

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def _measure(
         say(f"{size} messages: run {turn + 1} of {plan.runs}")
         stages: dict[str, list[float]] = defaultdict(list)
         for question in itertools.islice(asked, plan.questions):
-            answer, milliseconds = _timed(lambda text=question: client.context(text, user_id="bench", session_id="s0"))
+            answer, milliseconds = _timed(partial(client.context, question, user_id="bench", session_id="s0"))
             degraded += bool(answer["degraded"])
             stages["over the bus"].append(milliseconds)
             for stage, value in answer["timings_ms"].items():
@@ -117,9 +118,7 @@ def _measure(
             p50[stage].append(percentile(values, 0.5))
             p95[stage].append(percentile(values, 0.95))
     again = [_timed(lambda: client.context("Who has the spare key?", user_id="bench", session_id="s0"))[1] for _ in range(100)]
-    searched = [
-        _timed(lambda text=text: client.search(text, user_id="bench"))[1] for text in itertools.islice(asked, plan.questions)
-    ]
+    searched = [_timed(partial(client.search, text, user_id="bench"))[1] for text in itertools.islice(asked, plan.questions)]
     return Size(
         messages=size,
         ingest_per_second=missing / published,
