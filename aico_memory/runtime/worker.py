@@ -29,7 +29,7 @@ FAILED = 1
 # Starting again would not help: wrong key, other journal, unreadable store.
 HOPELESS = 3
 _HOPELESS_CODES = frozenset({"wrong_key", "journal_lost", "store_corrupt", "model_mismatch", "configuration_invalid",
-                             "insecure_permissions", "not_authorised", "version_mismatch"})  # fmt: skip
+                             "insecure_permissions", "not_authorised", "access_denied", "version_mismatch"})  # fmt: skip
 
 
 class StopSignals:
