@@ -21,4 +21,3 @@ class SchedulerSettings(Section):
     )
     idle_sample_seconds: int = Field(default=60, ge=1, le=3600, description="The load is looked at this often, in seconds.")
     history_days: int = Field(default=365, ge=1, le=3650, description="Ended firings are kept this long, in days.")
-    tick_ms: int = Field(default=250, ge=10, le=10_000, description="How often due jobs are looked for, in milliseconds.")

@@ -77,8 +77,6 @@ class SchedulerHandlers(Handlers):
         self._load = load
         self._last_message_us = now_us
         self._now_us = now_us
-        self._tick_us = settings.tick_ms * 1000
-        self._ticked_us = 0
         self._ticker = Ticker(store, jobs, settings, now_us)
 
     def hear(self, record: StampedRecord) -> None:
@@ -86,9 +84,7 @@ class SchedulerHandlers(Handlers):
         self._last_message_us = max(self._last_message_us, record.received_us)
 
     def idle(self, now_us: int) -> None:
-        if abs(now_us - self._ticked_us) < self._tick_us:
-            return
-        self._ticked_us = self._now_us = now_us
+        self._now_us = now_us
         if wants_sample(self._idle, self._rule, now_us):
             self._idle = observe(self._idle, self._rule, now_us, self._load())
         self._ticker.tick(now_us, self._is_idle())

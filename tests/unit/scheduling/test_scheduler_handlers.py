@@ -134,8 +134,8 @@ def test_two_heavy_jobs_of_one_time_run_one_after_the_other(jobs: dict[str, Job]
     assert scheduler.fired("semantic/evolve") == [], "Saturday's other heavy job waits"
     done = sleep_pb2.JobFinished(firing_id=scheduler.fired()[0].firing_id, outcome="done", at_us=scheduler.now_us)
     scheduler.tell(done, reply_to="")
-    scheduler.advance(SECOND)
-    assert len(scheduler.fired("semantic/evolve")) == 1
+    scheduler.advance(0)
+    assert len(scheduler.fired("semantic/evolve")) == 1, "also where the clock stands still"
 
 
 def test_a_heavy_job_that_never_ends_gives_way_after_its_maximum_duration(jobs: dict[str, Job]) -> None:

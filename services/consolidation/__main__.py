@@ -1,0 +1,6 @@
+"""Run the consolidation's process."""
+
+from aico_memory.runtime.worker import run_worker
+from services.consolidation.handlers import build
+
+raise SystemExit(run_worker(build, "consolidation"))

@@ -1,0 +1,61 @@
+"""Questions to other workers: asked outside of every transaction, again after a pause where no answer comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from aico_memory.errors import AicoMemoryError, NotFound
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+
+class Questions:
+    """One open question a key; `monotonic` in seconds, since a manual clock may stand still."""
+
+    def __init__(self, pause_seconds: float, monotonic: Callable[[], float], log: FilteringBoundLogger) -> None:
+        self._pause = pause_seconds
+        self._monotonic = monotonic
+        self._log = log
+        self._open: dict[Hashable, Future[Any]] = {}
+        self._not_before: dict[Hashable, float] = {}
+
+    def poll(self, key: Hashable, ask: Callable[[], Future[Any]]) -> Any:
+        """The answer where it is there, else None; NotFound is the caller's to judge, other errors ask again."""
+        future = self._open.get(key)
+        if future is None:
+            if self._monotonic() < self._not_before.get(key, 0.0):
+                return None
+            try:
+                future = self._open[key] = ask()
+            except AicoMemoryError as error:
+                self._try_later(key, error)
+                return None
+        if not future.done():
+            return None
+        del self._open[key]
+        try:
+            answer = future.result()
+        except NotFound:
+            self._not_before.pop(key, None)
+            raise
+        except AicoMemoryError as error:
+            self._try_later(key, error)
+            return None
+        self._not_before.pop(key, None)
+        return answer
+
+    def later(self, key: Hashable) -> None:
+        """Ask this again, after the pause."""
+        self._not_before[key] = self._monotonic() + self._pause
+
+    def forget(self) -> None:
+        """Nobody waits for any answer any more."""
+        self._open.clear()
+        self._not_before.clear()
+
+    def _try_later(self, key: Hashable, error: AicoMemoryError) -> None:
+        self._log.info("question_unanswered", code=error.code)
+        self.later(key)
