@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import monotonic
 
 from aico_memory.bus.broker.delivery import Delivery
@@ -9,6 +10,19 @@ from aico_memory.bus.journal import Journal
 from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.contracts.wire import HEADS_TOPIC
 from aico_memory.settings.bus import BusSettings
+
+
+def mark(journal: Journal, previous: int, batches: Sequence[bytes]) -> bytes:
+    """The frame behind a drain's batches: which topics moved since `previous`, and to where.
+
+    It lets a consumer know that nothing of *another* topic was lost before a live record, which the
+    sequences of single topics cannot tell; until then it holds the record back.
+    """
+    heads = bus_pb2.Heads(epoch=journal.epoch, previous=previous)
+    setattr(heads, "global", journal.head)
+    for topic in {batch[: batch.index(b"\0")] for batch in batches}:
+        heads.heads.add(topic=topic.decode(), sequence=journal.heads[topic][1])
+    return HEADS_TOPIC + heads.SerializeToString()
 
 
 class HeadBeacon:

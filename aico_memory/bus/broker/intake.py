@@ -12,6 +12,7 @@ from typing import Protocol
 from aico_memory.bus.access import refuse_publish
 from aico_memory.bus.broker.connection import Connection, Grant
 from aico_memory.bus.broker.delivery import Delivery
+from aico_memory.bus.broker.heads import mark
 from aico_memory.bus.journal import Journal, Pending, Provenance
 from aico_memory.clock import Clock
 from aico_memory.contracts.registry import topics
@@ -155,6 +156,7 @@ class Intake:
         self.pending_bytes = 0
         stamps: list[bytes] = []
         batches: list[bytes] = []
+        previous = self._journal.head
         if pending:
             try:
                 appended = self._journal.append(pending)
@@ -169,6 +171,8 @@ class Intake:
             self._acknowledge(connection, stamps)
         for batch in batches:
             self._delivery.send(batch)
+        if batches:
+            self._delivery.send(mark(self._journal, previous, batches))
 
     def forget(self, connection: Connection) -> None:
         """This connection is gone; what it published stays."""

@@ -6,6 +6,7 @@ do at a time of the test's choosing. The same link is tested against the real br
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -164,7 +165,7 @@ class FakeBroker:
         elif kind == wire.Kind.CONTROL:
             control = bus_pb2.Control.FromString(body)
             if control.verb != "nothing":
-                answer = bus_pb2.ControlAnswer(request=control.request, body='{"verb": "%s"}' % control.verb)
+                answer = bus_pb2.ControlAnswer(request=control.request, body=json.dumps({"verb": control.verb}))
                 self._send(peer, wire.Kind.CONTROL_ANSWER, answer)
         elif kind == wire.Kind.PING:
             self._router.send_multipart([peer, bytes([wire.Kind.PONG])])
