@@ -46,9 +46,8 @@ class Selector:
         matches = rank_triggers(self._catalogue, situation, self._weights, self._trigger.threshold, self._trigger.candidates)
         bucket = situation.bucket
         if consent.behavioral:
-            known = UserKnowledge(
-                rows.skill_states(user), rows.posteriors(user, bucket), rows.preference(user, bucket), consent.feedback_count
-            )
+            states = {match.skill.skill_id: rows.skill_state(user, match.skill.skill_id) for match in matches}
+            known = UserKnowledge(states, rows.posteriors(user, bucket), rows.preference(user, bucket), consent.feedback_count)
             choice = self._policy.choose(matches, known, random.Random(seed_of(self._seed, request_id)))
         else:
             choice = self._fixed.choose(matches, UserKnowledge(), random.Random(0))

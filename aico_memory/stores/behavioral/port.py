@@ -37,7 +37,8 @@ class BehavioralRows(Protocol):
     def skill_states(self, user: str) -> dict[str, SkillState]:
         """All skills of which something is known for this user."""
 
-    def skill_state(self, user: str, skill_id: str) -> SkillState: ...
+    def skill_state(self, user: str, skill_id: str) -> SkillState:
+        """The starting value where nothing is known."""
 
     def put_skill_state(self, user: str, skill_id: str, state: SkillState) -> None: ...
 

@@ -3,7 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.behavioral.situation import Situation
-from aico_memory.domain.behavioral.trigger import TriggerWeights, match_trigger, rank_triggers
+from aico_memory.domain.behavioral.trigger import (
+    ROUNDING,
+    TriggerWeights,
+    match_trigger,
+    rank_triggers,
+    topic_could_decide,
+)
 
 WEIGHTS = TriggerWeights()
 
@@ -73,6 +79,27 @@ def test_a_score_lies_within_bounds_and_is_the_sum_of_its_parts(
     match = match_trigger(skill, Situation(intent, sentiment, time, nearness), WEIGHTS)
     assert 0.0 <= match.score <= 1.0
     assert sum(part for _, part in match.parts) == pytest.approx(match.score)
+
+
+@given(lists, lists, lists, st.booleans(), labels, labels, labels, cosines, st.floats(0.1, 1))
+def test_ranking_finds_exactly_the_skills_whose_score_reaches_the_threshold(
+    make_skill, intents, times, sentiments, topical, intent, sentiment, time, cosine, threshold
+):
+    skill = make_skill(intents=intents, times=times, sentiments=sentiments, topics=["x"] if topical else [])
+    situation = Situation(intent, sentiment, time, {} if cosine is None else {"one": cosine})
+    reaches = match_trigger(skill, situation, WEIGHTS).score >= threshold - ROUNDING
+    assert bool(rank_triggers([skill], situation, WEIGHTS, threshold, 5)) == reaches
+
+
+@given(lists, lists, lists, labels, labels, labels, st.floats(0, 1))
+def test_a_topic_that_could_not_decide_never_makes_a_skill_apply(
+    make_skill, intents, times, sentiments, intent, sentiment, time, cosine
+):
+    skill = make_skill(intents=intents, times=times, sentiments=sentiments, topics=["x"])
+    assert not topic_could_decide(make_skill(intents=intents), intent, WEIGHTS, 0.5)
+    if not topic_could_decide(skill, intent, WEIGHTS, 0.5):
+        for nearness in ({}, {"one": cosine}):
+            assert not rank_triggers([skill], Situation(intent, sentiment, time, nearness), WEIGHTS, 0.5, 5)
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1))
