@@ -29,14 +29,14 @@ class SemanticSettings(Section):
         description="A folder makes Chroma persistent and leaves vectors readable there. Empty: in memory, rebuilt at start.",
     )
     load_batch: int = Field(default=2000, ge=1, le=100_000, description="Vectors read at a time when an index is built.")
-    overfetch: int = Field(
-        default=3, ge=1, le=50, description="So many times the limit is taken from an index before the store checks each."
-    )
     max_limit: int = Field(default=1000, ge=1, le=100_000, description="Most memories that one question may ask for.")
     page_limit: int = Field(default=500, ge=1, le=5000, description="Most memories in one page of a list.")
-    embed_batch: int = Field(default=64, ge=1, le=2048, description="Texts that the indexer sends to the model at a time.")
+    embed_batch: int = Field(default=64, ge=1, le=256, description="Texts that the indexer sends to the model at a time.")
+    embed_text_characters: int = Field(
+        default=8000, ge=100, le=200_000, description="Characters of one text that the model is given; it reads no more anyway."
+    )
     embed_characters: int = Field(
-        default=100_000, ge=1000, le=10_000_000, description="Characters that the indexer sends to the model at a time."
+        default=100_000, ge=1000, le=200_000, description="Characters that the indexer sends to the model at a time."
     )
     embed_timeout_seconds: float = Field(default=60.0, gt=0, le=3600, description="Wait for a batch of embeddings, in s.")
     retry_first_ms: int = Field(default=200, ge=1, le=60_000, description="Wait after a failed embedding; doubles, in ms.")
@@ -47,4 +47,3 @@ class SemanticSettings(Section):
     default_language: str = Field(
         default="en", pattern="^[a-z]{2}$", description="Language of a text that gives no sign of its own."
     )
-    excerpt_characters: int = Field(default=300, ge=20, le=2000, description="Longest excerpt kept with a piece of evidence.")

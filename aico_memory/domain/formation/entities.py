@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_ENTITIES = 8
 _EMAIL = re.compile(r"\S+@\S+\.\S+")
@@ -24,6 +24,11 @@ class Gazetteer:
     names: Mapping[str, str]
     not_names: frozenset[str]
     longest: int = 1
+    # The first word of each name.
+    openings: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "openings", frozenset(name.split()[0] for name in self.names))
 
 
 def extract_entities(text: str, gazetteer: Gazetteer, language: str = "", limit: int = MAX_ENTITIES) -> tuple[str, ...]:
@@ -52,10 +57,12 @@ def slug(name: str) -> str:
 
 
 def _known(words: list[re.Match[str]], taken: list[bool], gazetteer: Gazetteer) -> Iterator[tuple[int, str]]:
+    folded = [word.group().casefold() for word in words]
     at = 0
     while at < len(words):
-        for length in range(min(gazetteer.longest, len(words) - at), 0, -1):
-            phrase = " ".join(word.group().casefold() for word in words[at : at + length])
+        longest = gazetteer.longest if folded[at] in gazetteer.openings else 0
+        for length in range(min(longest, len(words) - at), 0, -1):
+            phrase = " ".join(folded[at : at + length])
             uri = gazetteer.names.get(phrase)
             if uri is not None:
                 taken[at : at + length] = [True] * length
@@ -70,7 +77,8 @@ def _names(
 ) -> Iterator[tuple[int, str]]:
     span: list[re.Match[str]] = []
     for position, word in enumerate(words):
-        name_like = not taken[position] and _is_capitalised(word.group()) and word.group().casefold() not in gazetteer.not_names
+        said = word.group()
+        name_like = not taken[position] and _is_capitalised(said) and said.casefold() not in gazetteer.not_names
         adjoining = not span or text[span[-1].end() : word.start()] == " "
         if name_like and adjoining:
             span.append(word)

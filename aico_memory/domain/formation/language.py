@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Scripts that one language alone, or nearly, is written in; more specific ones first.
 _SCRIPTS = (
@@ -22,6 +22,7 @@ _SCRIPTS = (
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 4000
 _KANA_SHARE = 0.1
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,15 @@ class LanguageTable:
 
     function_words: Mapping[str, frozenset[str]]
     letters: Mapping[str, frozenset[str]]
+    # The languages of each function word.
+    speakers: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        speakers: dict[str, tuple[str, ...]] = {}
+        for language, known in self.function_words.items():
+            for word in known:
+                speakers[word] = (*speakers.get(word, ()), language)
+        object.__setattr__(self, "speakers", speakers)
 
 
 def guess_language(text: str, table: LanguageTable) -> str:
@@ -42,10 +52,12 @@ def guess_language(text: str, table: LanguageTable) -> str:
     if not words:
         return ""
     present = set("".join(words))
-    scores = {
-        language: 2.0 * sum(word in known for word in words) + len(present & table.letters.get(language, frozenset()))
-        for language, known in table.function_words.items()
-    }
+    scores = {language: float(len(present & table.letters.get(language, _NONE))) for language in table.function_words}
+    for word in words:
+        owners = table.speakers.get(word, ())
+        for language in owners:
+            # A word that several languages share says less about each.
+            scores[language] += 2.0 / len(owners)
     ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
     if not ranked or ranked[0][1] <= 0 or (len(ranked) > 1 and ranked[1][1] == ranked[0][1]):
         return ""
@@ -53,6 +65,8 @@ def guess_language(text: str, table: LanguageTable) -> str:
 
 
 def _by_script(sample: str) -> str:
+    if sample.isascii():
+        return ""
     letters = sum(letter.isalpha() for letter in sample)
     counts = {language: len(pattern.findall(sample)) for language, pattern in _SCRIPTS}
     # Japanese is written mostly in Han characters: some kana among them decide.

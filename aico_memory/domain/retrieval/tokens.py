@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import cache, lru_cache
 
 import snowballstemmer
@@ -29,6 +29,7 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003134f"
 )
+_SPLIT = re.compile(f"[{_APOSTROPHES}]")
 _RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
@@ -42,12 +43,15 @@ def index_tokens(text: str, language: str = "") -> list[str]:
     return list(_tokens(text, language, single_characters=True))
 
 
-def query_tokens(text: str, languages: tuple[str, ...]) -> list[str]:
-    """The tokens to look for, each once: stems under each language that is likely, and the bare words."""
+def query_tokens(text: str, languages: tuple[str, ...], ignored: Set[str] = frozenset()) -> list[str]:
+    """The tokens to look for, each once: stems under each language that is likely, and the bare words.
+
+    Words in `ignored` (function words, which stand in nearly every text) count only where there is nothing else.
+    """
     found: dict[str, None] = {}
     for language in (*languages, ""):
-        found.update(dict.fromkeys(_tokens(text, language, single_characters=False)))
-    return list(found)
+        found.update(dict.fromkeys(_tokens(text, language, single_characters=False, ignored=ignored)))
+    return list(found) if found or not ignored else query_tokens(text, languages)
 
 
 def fold(text: str, language: str = "") -> str:
@@ -69,18 +73,21 @@ def stem(word: str, language: str) -> str:
     return _stem(algorithm, word) if algorithm else word
 
 
-def _tokens(text: str, language: str, single_characters: bool) -> Iterator[str]:
+def _tokens(text: str, language: str, single_characters: bool, ignored: Set[str] = frozenset()) -> Iterator[str]:
     for pattern, spelled in _SIGNS:
         text = pattern.sub(spelled, text)
     for word in _words().findall(fold(text, language)):
-        parts = re.split(f"[{_APOSTROPHES}]", word)
+        parts = _SPLIT.split(word)
         for part in parts:
             # "don't", "l'homme", "Alice's": a letter alone beside an apostrophe is grammar.
-            if part and (len(parts) == 1 or len(part) > 1):
+            if part and (len(parts) == 1 or len(part) > 1) and part not in ignored:
                 yield from _of_word(part, language, single_characters)
 
 
 def _of_word(word: str, language: str, single_characters: bool) -> Iterator[str]:
+    if word.isascii():
+        yield stem(word[:MAX_TOKEN_LENGTH], language)
+        return
     for run in _RUNS.findall(word):
         if _UNSPACED_LETTER.match(run):
             yield from bigrams(run)

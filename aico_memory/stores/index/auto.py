@@ -92,6 +92,22 @@ class AutoVectorIndex:
         if self._large is not None:
             self._large.close()
 
+    def rebuild(self) -> None:
+        self._exact.rebuild()
+        large = self._large
+        if self._built and large is not None:
+            self._built = False
+            large.rebuild()
+            self._built = True
+
+    def drop(self) -> None:
+        large = self._large
+        if large is not None:
+            self.wait_built(30.0)
+            large.drop()
+            self._large = None
+        self.close()
+
     def _size(self, scopes: Sequence[Scope]) -> int:
         total = 0
         for scope in scopes:

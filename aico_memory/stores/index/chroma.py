@@ -82,11 +82,14 @@ class ChromaVectorIndex:
         have, truth = self._collection.count(), self._source.size()
         if have == truth:
             return []
+        self.rebuild()
+        return [f"{have} vectors indexed, {truth} stored: rebuilt"]
+
+    def rebuild(self) -> None:
         with self._lock:
             self._client.delete_collection(self._name)
             self._collection = self._open()
         self.build()
-        return [f"{have} vectors indexed, {truth} stored: rebuilt"]
 
     def status(self) -> dict[str, object]:
         return {"name": self.name, "vectors": self._collection.count()}
@@ -99,7 +102,6 @@ class ChromaVectorIndex:
             self._client.delete_collection(self._name)
 
     def drop(self) -> None:
-        """Remove the collection wherever it lies: its model is no longer in use."""
         with self._lock:
             self._client.delete_collection(self._name)
 

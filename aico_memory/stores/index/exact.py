@@ -90,6 +90,13 @@ class ExactVectorIndex:
         with self._lock:
             self._matrices.clear()
 
+    def rebuild(self) -> None:
+        # Each scope is read again by the next question.
+        self.close()
+
+    def drop(self) -> None:
+        self.close()
+
     def _matrix(self, scope: Scope) -> _Matrix:
         with self._lock:
             matrix = self._matrices.get(scope)

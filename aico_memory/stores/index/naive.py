@@ -52,16 +52,22 @@ class NaiveVectorIndex:
         have, truth = len(self._entries), self._source.size()
         if have == truth:
             return []
+        self.rebuild()
+        return [f"{have} vectors indexed, {truth} stored"]
+
+    def rebuild(self) -> None:
         with self._lock:
             self._entries.clear()
         self._fill()
-        return [f"{have} vectors indexed, {truth} stored"]
 
     def status(self) -> dict[str, object]:
         return {"name": self.name, "vectors": len(self._entries)}
 
     def close(self) -> None:
         self._entries.clear()
+
+    def drop(self) -> None:
+        self.close()
 
 
 class KeptSource:

@@ -58,11 +58,17 @@ class VectorIndex(Protocol):
     def verify(self) -> list[str]:
         """What differs from the truth in number, in words; what differs is dropped or rebuilt."""
 
+    def rebuild(self) -> None:
+        """Drop everything and build it from the truth."""
+
     def status(self) -> dict[str, object]:
         """Sizes, for `aico-memory status`."""
 
     def close(self) -> None:
         """Give the memory back."""
+
+    def drop(self) -> None:
+        """Give the memory back and remove what lies on disk: the model is in use no more."""
 
 
 def unit(vector: npt.ArrayLike) -> Vector:

@@ -39,8 +39,8 @@ _JOB = """
 INSERT INTO index_job (event_id, firing_id, rebuild, stage, after_row) VALUES (?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING
 """
 _EVIDENCE_OF = """
-SELECT memory_id, event_id, method, at_us, confidence, role, said_at_us, session_id, detail
-FROM evidence WHERE memory_id = ? ORDER BY at_us, event_id, method
+SELECT m.owner, e.memory_id, e.event_id, e.method, e.at_us, e.confidence, e.role, e.said_at_us, e.session_id, e.detail
+FROM evidence e JOIN memory m USING (memory_id) WHERE e.memory_id IN ({}) ORDER BY e.at_us, e.event_id, e.method
 """
 _EVOLUTION_OF = "SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id = ? ORDER BY at_us, cause, what"
 _OWNER = "SELECT owner FROM memory WHERE memory_id = ?"
@@ -182,14 +182,14 @@ class SqlSemanticStore(SqlConsumerState):
         return found[:limit]
 
     def evidence(self, memory_ids: Sequence[bytes]) -> dict[bytes, list[Evidence]]:
-        found: dict[bytes, list[Evidence]] = {}
+        found: dict[bytes, list[Evidence]] = {memory_id: [] for memory_id in memory_ids}
+        wanted = list(found)
         with self.database.read() as connection:
-            for memory_id in memory_ids:
-                owner = connection.execute(_OWNER, (memory_id,)).fetchone()
-                found[memory_id] = []
-                if owner is not None:
-                    lines = connection.execute(_EVIDENCE_OF, (memory_id,)).fetchall()
-                    found[memory_id] = self._unsealed(owner[0], lines, rows.open_evidence)
+            for start in range(0, len(wanted), _CHUNK):
+                chunk = wanted[start : start + _CHUNK]
+                for owner, *line in connection.execute(_EVIDENCE_OF.format(", ".join("?" for _ in chunk)), chunk):
+                    for evidence in self._unsealed(owner, [line], rows.open_evidence):
+                        found[evidence.memory_id].append(evidence)
         return found
 
     def evolution(self, memory_id: bytes) -> list[Evolution]:

@@ -1,0 +1,152 @@
+"""Answers about memories: ranked lists by vector and by words, single memories, pages, histories."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import semantic_pb2
+from aico_memory.domain.formation.language import LanguageTable, guess_language
+from aico_memory.domain.memory import Evidence, Memory, View
+from aico_memory.domain.retrieval.tokens import query_tokens
+from aico_memory.errors import DeadlineExceeded, InvalidMessage, ModelMismatch, NotFound
+from aico_memory.settings.semantic import SemanticSettings
+from aico_memory.stores.semantic.port import SemanticStore
+from services.semantic.convert import (
+    evolution_message,
+    id_bytes,
+    id_text,
+    own_scope,
+    record_message,
+    scopes_of,
+    view_of,
+)
+from services.semantic.live_index import LiveIndex
+
+VECTOR, TEXT = "vector", "text"
+# Taken beyond the limit from an index, which may be a moment behind the store.
+_SPARE = 8
+_Ranked = list[tuple[int, float]]
+
+
+class Answering:
+    """Answers from the store and its indexes; safe from many threads."""
+
+    def __init__(
+        self, store: SemanticStore, live: LiveIndex, languages: LanguageTable, settings: SemanticSettings, clock: Clock
+    ) -> None:
+        self._store = store
+        self._live = live
+        self._languages = languages
+        self._settings = settings
+        self._clock = clock
+
+    def query(self, event: Event) -> semantic_pb2.SemanticMatches:
+        """Ranked lists of the retrievers that are asked for. ModelMismatch where only vectors are, of another model."""
+        message = event.message
+        scopes = scopes_of(message.scopes, event.user)
+        view = view_of(scopes, message.filters, self._clock.now_us(), message.as_of_us, message.known_as_of_us)
+        wanted = tuple(message.retrievers) or ((VECTOR, TEXT) if message.vector else (TEXT,))
+        limit = min(message.limit or 50, self._settings.max_limit)
+        answer = semantic_pb2.SemanticMatches(index=self._settings.index)
+        ranked: dict[str, _Ranked] = {}
+        found: dict[int, Memory] = {}
+        for retriever in wanted:
+            started = time.perf_counter()
+            try:
+                if retriever == VECTOR:
+                    ranked[retriever] = self._by_vector(message, view, limit, found)
+                elif retriever == TEXT:
+                    ranked[retriever] = self._by_words(message.text, view, limit, found)
+                else:
+                    raise InvalidMessage(f"No retriever {retriever!r}; there are {VECTOR} and {TEXT}")
+            except (ModelMismatch, DeadlineExceeded) as error:
+                if len(wanted) == 1:
+                    raise
+                answer.degraded.append(f"{retriever}: {error.code}")
+                continue
+            answer.lists.add(retriever=retriever, milliseconds=(time.perf_counter() - started) * 1000)
+        for entry in answer.lists:
+            seen = [(found[key].memory_id, score) for key, score in ranked[entry.retriever] if key in found]
+            entry.memory_ids.extend(id_text(memory_id) for memory_id, _ in seen)
+            entry.scores.extend(score for _, score in seen)
+        answer.records.extend(self.records(list(found.values())))
+        return answer
+
+    def get(self, event: Event) -> semantic_pb2.MemoryPage:
+        """Memories by id, of this user, whatever their status; unknown ones are left out."""
+        wanted = [id_bytes(memory_id) for memory_id in event.message.memory_ids]
+        return semantic_pb2.MemoryPage(records=self.records(self._store.get(wanted, [own_scope(event.user)])))
+
+    def page(self, event: Event) -> semantic_pb2.MemoryPage:
+        """Memories by ascending id; `next` is "" on the last page."""
+        message = event.message
+        limit = min(message.limit or self._settings.page_limit, self._settings.page_limit)
+        view = view_of(scopes_of(message.scopes, event.user), message.filters, self._clock.now_us())
+        after = id_bytes(message.after) if message.after else b""
+        found = self._store.page(view, after, limit + 1)
+        following = id_text(found[limit - 1].memory_id) if len(found) > limit else ""
+        return semantic_pb2.MemoryPage(records=self.records(found[:limit]), next=following)
+
+    def history(self, event: Event) -> semantic_pb2.MemoryHistory:
+        """How a memory came to be as it is, its creation first. Raises NotFound."""
+        memory_id = id_bytes(event.message.memory_id)
+        found = self._store.get([memory_id], [own_scope(event.user)])
+        if not found:
+            raise NotFound(f"No memory {event.message.memory_id} of this user")
+        memory = found[0]
+        changes = self._store.evolution(memory_id)
+        first_text = next((change.old_value for change in changes if change.what == "text"), memory.text)
+        evidence = self._store.evidence([memory_id])[memory_id]
+        created = semantic_pb2.EvolutionRecord(
+            what="created", new_value=first_text, at_us=memory.created_at_us, reason=memory.kind,
+            cause_event_id=evidence[0].event_id if evidence else b"",
+        )  # fmt: skip
+        return semantic_pb2.MemoryHistory(changes=[created, *map(evolution_message, changes)])
+
+    def records(self, memories: Sequence[Memory]) -> list[semantic_pb2.MemoryRecord]:
+        """Memories with their sources."""
+        evidence = self._store.evidence([memory.version_of or memory.memory_id for memory in memories])
+        return [record_message(memory, _of_version(memory, evidence)) for memory in memories]
+
+    def _by_words(self, text: str, view: View, limit: int, found: dict[int, Memory]) -> _Ranked:
+        spoken = self._store.languages(view.scopes, self._settings.query_languages)
+        asked = guess_language(text, self._languages) or self._settings.default_language
+        ignored = self._languages.function_words.get(asked, frozenset())
+        tokens = query_tokens(text, tuple(dict.fromkeys((asked, *spoken))), ignored)
+        hits = self._store.search_text(tokens, view, limit)
+        found.update(self._store.admitted([hit.key for hit in hits if hit.key not in found], view))
+        return [(hit.key, hit.score) for hit in hits]
+
+    def _by_vector(self, message: semantic_pb2.SemanticQuery, view: View, limit: int, found: dict[int, Memory]) -> _Ranked:
+        fingerprint, index = self._live.current()
+        vector = np.frombuffer(message.vector, dtype="<f4") if len(message.vector) % 4 == 0 else np.empty(0, dtype="<f4")
+        if not len(vector):
+            raise InvalidMessage("A vector search without a vector of float32 numbers")
+        if index is None:
+            if self._live.building:
+                raise DeadlineExceeded("The vector index is being built")
+            return []
+        if message.embedding_fingerprint != fingerprint:
+            raise ModelMismatch(f"The index is built with {fingerprint!r}, the question with {message.embedding_fingerprint!r}")
+        wanted = limit + _SPARE
+        while True:
+            near = index.search(vector, view, wanted)
+            admitted = self._store.admitted([one.key for one in near], view)
+            kept = [one for one in near if one.key in admitted][:limit]
+            if len(kept) == limit or len(near) < wanted:
+                break
+            wanted *= 2
+        found.update((one.key, admitted[one.key]) for one in kept)
+        return [(one.key, one.score) for one in kept]
+
+
+def _of_version(memory: Memory, evidence: Mapping[bytes, Sequence[Evidence]]) -> Sequence[Evidence]:
+    if memory.version_of is None:
+        return evidence[memory.memory_id]
+    # An earlier version rests on what was known before the edit.
+    return [one for one in evidence[memory.version_of] if one.at_us < memory.invalidated_at_us]
