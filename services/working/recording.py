@@ -15,7 +15,10 @@ ORDINAL_BITS = 8
 
 def experiences_of(event: Event) -> list[StoredMessage]:
     """What is to be held of a message, a tool result or a turn (its two sides)."""
-    return list(_MAKERS[type(event.message)](event))
+    made = list(_MAKERS[type(event.message)](event))
+    for experience in made:
+        experience.sequence = event.global_sequence
+    return made
 
 
 def order_of(event: Event, ordinal: int) -> int:
