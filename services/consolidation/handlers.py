@@ -201,13 +201,13 @@ def _line(run_id: uuid.UUID, batch: Batch) -> str:
         "memories": batch.memories,
         "unknown": batch.unknown,
     }
-    return json.dumps(record, sort_keys=True, ensure_ascii=False)
+    return json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def _place(run_id: uuid.UUID, batch: Batch) -> str:
-    return f"{run_id}/{batch.phase}/{batch.number:08}/{batch.user}"
+    return f"{batch.user}/{run_id}/{batch.phase}/{batch.number:08}"
 
 
 def _opened(place: str) -> tuple[str, bytes, str, int]:
-    run_id, phase, number, user = place.split("/", 3)
+    user, run_id, phase, number = place.rsplit("/", 3)
     return user, uuid.UUID(run_id).bytes, phase, int(number)

@@ -47,9 +47,9 @@ class Questions:
         self._not_before.pop(key, None)
         return answer
 
-    def later(self, key: Hashable) -> None:
-        """Ask this again, after the pause."""
-        self._not_before[key] = self._monotonic() + self._pause
+    def later(self, key: Hashable, seconds: float | None = None) -> None:
+        """Ask this again, after the usual pause or another."""
+        self._not_before[key] = self._monotonic() + (self._pause if seconds is None else seconds)
 
     def forget(self) -> None:
         """Nobody waits for any answer any more."""

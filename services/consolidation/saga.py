@@ -45,6 +45,8 @@ PHASES = (Phase(REPLAY),)
 # Steps taken in a row before other work gets its turn.
 STEPS_AT_ONCE = 64
 DAY_US = 86_400 * SECOND_US
+# How often it is looked whether working memory has caught up.
+GATE_SECONDS = 0.2
 
 
 def finish(ledger: ConsolidationLedger, transaction: Any, run: Run, status: Status, error: str, now_us: int) -> Run:
@@ -133,7 +135,7 @@ class Saga:
             heads = answer.get("topics", {})
             self._gate = max((int(heads[topic][0]) for topic in working["topics"] if topic in heads), default=0)
         if working is None or int(working["applied"]) < self._gate:
-            self._questions.later("gate")
+            self._questions.later("gate", GATE_SECONDS)
             return False
         self._put(replace(run, status=Status.PLANNING, started_us=now_us))
         return True

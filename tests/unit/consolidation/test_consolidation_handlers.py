@@ -170,8 +170,12 @@ def test_a_report_that_comes_twice_counts_once() -> None:
     talked(world, alice=2)
     world.start()
     world.settle()
-    world.inbox += [world.replayed(world.replays[0], "again"), world.replayed(world.replays[0], "and again")]
+    again = world.replayed(world.replays[0], "again")
+    again.message.ClearField("memory_ids")
+    world.inbox += [again, world.replayed(world.replays[0], "and again")]
     world.settle()
+    assert len(world.ephemeral) == 1, "progress is told once"
+    assert world.runs()[0].phases[0].counts["memories"] == 2, "the first report stands"
     assert len(world.said(working_pb2.Consolidated)) == 1
     assert world.runs()[0].experiences == 2
 
