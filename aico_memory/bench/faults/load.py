@@ -38,6 +38,13 @@ class Load(threading.Thread):
     def stop(self) -> None:
         self._stop_asked.set()
 
+    def consent(self, *users: str) -> None:
+        """Let the system learn from these users' thumbs."""
+        for number, user in enumerate(users):
+            event_id = str(self._identifier(number, 2))
+            fields = {"user_id": user, "behavioral": True}
+            self._client.publish("memory/behavioral/consent/v1/", fields, user_id=user, event_id=event_id)
+
     def run(self) -> None:
         try:
             while not self._stop_asked.is_set() and (self._most is None or self.steps < self._most):

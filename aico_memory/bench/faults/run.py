@@ -73,9 +73,8 @@ def _run(plan: Plan, rng: random.Random, order: Sequence[str], steps: int | None
         try:
             _command(environment, "clock", "set", START.isoformat())
             with MemoryClient.connect(home=home.root) as client:
-                for user in ("ada", "bruno"):
-                    client.set_consent(user, behavioral=True)
                 load = Load(client, plan.seed, steps)
+                load.consent("ada", "bruno")
                 load.start()
                 for number, name in enumerate(order):
                     progress(f"kill {number + 1} of {len(order)}: {name}")
