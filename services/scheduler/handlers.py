@@ -31,7 +31,10 @@ TRIGGER = topic_of(sleep_pb2.TriggerJob).name
 FINISHED = topic_of(sleep_pb2.JobFinished).name
 COMPLETE = topic_of(sleep_pb2.ConsolidationComplete).name
 JOBS = topic_of(sleep_pb2.JobsRequest).name
+START = topic_of(sleep_pb2.ConsolidationStart).name
 STORED = topic_of(working_pb2.Stored).name
+# Firing ids of those who start a run by hand without asking the scheduler.
+MANUAL_PREFIX = "manual/"
 MAX_HISTORY = 1000
 DEFAULT_HISTORY = 20
 
@@ -100,6 +103,7 @@ class SchedulerHandlers(Handlers):
             outcome = event.message.outcome
             _close(ledger, event.message.firing_id, "done" if outcome == "complete" else "failed",
                    event.message.finished_us or event.received_us, "" if outcome == "complete" else outcome)  # fmt: skip
+            self._note_manual_run(ledger, event.message)
 
     def after_commit(self) -> None:
         self._ticker.invalidate()
@@ -142,6 +146,17 @@ class SchedulerHandlers(Handlers):
             firing = fire(ledger, transaction, job, firing, now_us)
         if event.reply_to:
             transaction.emit(reply_record(event, firing_message(firing)))
+
+    def _note_manual_run(self, ledger: SchedulerLedger, complete: sleep_pb2.ConsolidationComplete) -> None:
+        """A run that somebody started past the scheduler belongs to the history as well."""
+        job = next((one for one in self._jobs.values() if one.topic == START), None)
+        if job is None or not complete.firing_id.startswith(MANUAL_PREFIX):
+            return
+        cause = uuid.UUID(complete.run_id)
+        outcome = Outcome.DONE if complete.outcome == "complete" else Outcome.FAILED
+        detail = "" if outcome is Outcome.DONE else complete.outcome
+        times = (complete.started_us or complete.finished_us, complete.finished_us)
+        ledger.put(Firing(derive_id(cause, "firing"), job.name, times[0], outcome, *times, manual=True, detail=detail))
 
     def _triggerable(self, name: str) -> Job:
         job = self._jobs.get(name)

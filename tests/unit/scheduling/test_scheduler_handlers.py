@@ -216,6 +216,17 @@ def test_the_end_of_a_run_closes_its_firing(jobs: dict[str, Job], reported: str,
     assert scheduler.page().firings[0].seconds == 1.0
 
 
+def test_a_run_that_was_started_past_the_scheduler_stands_in_the_history(jobs: dict[str, Job]) -> None:
+    scheduler = Scheduler(jobs)
+    end = sleep_pb2.ConsolidationComplete(
+        run_id=str(uuid.UUID(int=3)), firing_id="manual/ab", outcome="complete", started_us=START, finished_us=START + SECOND
+    )
+    scheduler.tell(end, 1, reply_to="")
+    scheduler.tell(end, 2, reply_to="")
+    (firing,) = scheduler.page().firings
+    assert (firing.job, firing.outcome, firing.manual, firing.seconds) == ("nightly", "done", True, 1.0)
+
+
 def test_an_end_that_belongs_to_no_firing_changes_nothing(jobs: dict[str, Job]) -> None:
     scheduler = Scheduler(jobs)
     for firing_id in ("", "by hand", str(uuid.UUID(int=5))):
