@@ -14,6 +14,8 @@ from typing import Any, cast
 import structlog
 
 _ours = False
+# The convention for libraries: silent unless the program sets up logging.
+logging.getLogger("aico_memory").addHandler(logging.NullHandler())
 
 
 class _Logger:
