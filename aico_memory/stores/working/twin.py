@@ -75,8 +75,8 @@ class MemoryWorkingTransaction(MemoryTransaction):
         return len(idle)
 
     def _mark(self, user: str, event_id: bytes, flag: str) -> bool:
-        order, message = self.content.messages.get(event_id, (0, StoredMessage()))
-        if message.user_id != user or getattr(message, flag):
+        order, message = self.content.messages.get(event_id, (0, None))
+        if message is None or message.user_id != user or getattr(message, flag):
             return False
         changed = _copied(message)
         setattr(changed, flag, True)
