@@ -35,13 +35,13 @@ def fuse(rankings: Sequence[Ranking], k: int = RRF_K) -> list[Fused]:
     heard = [ranking for ranking in rankings if ranking.weight > 0]
     if not heard:
         return []
-    scale = (k + 1) / sum(ranking.weight for ranking in heard)
+    total = sum(ranking.weight for ranking in heard)
     shares: dict[str, dict[str, float]] = {}
     for ranking in heard:
         for rank, identifier in enumerate(ranking.ids, start=1):
             own = shares.setdefault(identifier, {})
             # An id that a list names twice counts where it stands first.
-            own.setdefault(ranking.name, scale * ranking.weight / (k + rank))
+            own.setdefault(ranking.name, ranking.weight / total * (k + 1) / (k + rank))
     fused = [Fused(identifier, sum(own.values()), own) for identifier, own in shares.items()]
     fused.sort(key=lambda one: -one.score)
     return fused

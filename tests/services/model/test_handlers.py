@@ -1,0 +1,82 @@
+"""The model service over the twin embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.registry import topic_of
+from aico_memory.contracts.v1 import model_pb2
+from aico_memory.errors import InvalidMessage
+from aico_memory.ids import new_id
+from aico_memory.models.language_tables import load_tables
+from aico_memory.models.load import ModelAccount
+from aico_memory.models.twin import HashedEmbedder
+from aico_memory.paths import Home
+from aico_memory.settings.models import ModelSettings
+from services.model.handlers import MAX_TEXTS, ModelHandlers
+from services.model.labels import load_labels
+
+HOME = Home(Path("/nowhere"))
+ACCOUNT = ModelAccount("x", "hashed-ngrams", "f", "test", "twin", "onnx", "", 1.0, 20, False, "cpu", 0.1)
+
+
+@pytest.fixture
+def handlers() -> Iterator[ModelHandlers]:
+    settings = ModelSettings(query_cache_entries=2)
+    built = ModelHandlers(HashedEmbedder(), ACCOUNT, load_labels(settings, load_tables(HOME), HOME), settings)
+    yield built
+    built.close()
+
+
+def ask(handlers: ModelHandlers, message: Any) -> Any:
+    topic = topic_of(message).name
+    event = Event(event_id=new_id(1), topic=topic, user="", message=message)
+    return handlers.requests[topic](event, None)  # type: ignore[arg-type]
+
+
+def test_vectors_come_in_the_order_of_the_texts_with_model_and_fingerprint(handlers: ModelHandlers) -> None:
+    texts = ["b", "a", "b", ""]
+    answer = ask(handlers, model_pb2.EmbedRequest(texts=texts))
+    rows = np.frombuffer(answer.vectors, dtype="<f4").reshape(4, answer.dimension)
+    np.testing.assert_allclose(rows, HashedEmbedder().embed(texts))
+    assert (answer.model, answer.fingerprint) == ("hashed-ngrams", HashedEmbedder().fingerprint)
+    assert answer.cached == 0
+
+
+def test_a_question_asked_again_comes_from_the_cache_and_says_so(handlers: ModelHandlers) -> None:
+    first = ask(handlers, model_pb2.EmbedRequest(texts=["where?"], interactive=True))
+    second = ask(handlers, model_pb2.EmbedRequest(texts=["where?", "when?"], interactive=True))
+    assert (first.cached, second.cached) == (0, 1)
+    assert second.vectors.startswith(first.vectors)
+    assert handlers.status()["query_cache"] == {"entries": 2, "limit": 2, "hits": 1, "misses": 2}
+
+
+def test_bulk_work_leaves_the_cache_of_queries_alone(handlers: ModelHandlers) -> None:
+    ask(handlers, model_pb2.EmbedRequest(texts=["a", "b", "c"]))
+    assert handlers.status()["query_cache"] == {"entries": 0, "limit": 2, "hits": 0, "misses": 0}
+
+
+def test_too_many_texts_are_refused(handlers: ModelHandlers) -> None:
+    with pytest.raises(InvalidMessage, match=str(MAX_TEXTS)):
+        ask(handlers, model_pb2.EmbedRequest(texts=["x"] * (MAX_TEXTS + 1)))
+
+
+def test_an_analysis_names_the_classifiers(handlers: ModelHandlers) -> None:
+    answer = ask(handlers, model_pb2.AnalyseRequest(text="Could you please send me the file?", tasks=["intent", "vector"]))
+    assert answer.intent.name == "request"
+    assert len(answer.vector) == 256 * 4
+    assert [line.split("=")[0] for line in answer.answered_by] == ["intent"]
+    assert not answer.HasField("sentiment")
+
+
+def test_the_status_says_which_model_answers_and_why(handlers: ModelHandlers) -> None:
+    status = handlers.status()
+    assert (status["model"], status["served_by"], status["export_cosine"]) == ("hashed-ngrams", "onnx", 1.0)
+    assert status["reason"] == "twin"
+    assert status["classifiers"] == {"intent": "EmbeddedClassifier", "sentiment": "EmbeddedClassifier"}

@@ -1,0 +1,70 @@
+"""What is asked, how long is waited, what is named as missing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aico_memory.domain.context.deadlines import tier_time, total_time
+from aico_memory.domain.context.items import ContextItem, drop_repetitions
+from aico_memory.domain.context.plan import degraded_tiers, plan_context, plan_search
+
+
+def test_small_talk_asks_working_memory_alone() -> None:
+    plan = plan_context("greeting", turns=6, max_items=15, overfetch=3)
+    assert (plan.candidates, plan.turns, plan.intent) == (0, 6, "greeting")
+    assert degraded_tiers(plan, embedded=False, text=False, vectors=False, working=True) == ()
+
+
+def test_a_question_asks_every_tier_for_more_than_it_needs() -> None:
+    plan = plan_context("", turns=6, max_items=15, overfetch=3)
+    assert (plan.candidates, plan.turns, plan.intent) == (45, 6, "general")
+
+
+@given(st.integers(1, 5000), st.integers(1, 20), st.integers(1, 10_000))
+def test_a_search_never_asks_for_fewer_than_it_answers(top_k: int, overfetch: int, most: int) -> None:
+    assert plan_search(top_k, overfetch, most).candidates >= top_k
+
+
+@pytest.mark.parametrize(
+    ("embedded", "text", "vectors", "working", "missing"),
+    [
+        (True, True, True, True, ()),
+        (False, True, False, True, ("model",)),
+        (True, False, False, True, ("semantic",)),
+        (True, True, False, True, ("vectors",)),
+        (True, True, True, False, ("working",)),
+        (False, False, False, False, ("model", "semantic", "working")),
+    ],
+)
+def test_what_was_asked_and_did_not_answer_is_named(
+    embedded: bool, text: bool, vectors: bool, working: bool, missing: tuple[str, ...]
+) -> None:
+    plan = plan_context("", turns=6, max_items=15, overfetch=3)
+    assert degraded_tiers(plan, embedded=embedded, text=text, vectors=vectors, working=working) == missing
+
+
+@given(st.floats(0, 5000), st.floats(0, 100), st.integers(0, 3), st.floats(1, 100))
+def test_no_tier_gets_more_than_what_remains(remaining: float, reserve: float, missed: int, probe: float) -> None:
+    time = tier_time(remaining, reserve, missed, probe)
+    assert 0 <= time <= max(0.0, remaining - reserve)
+    assert not missed or time <= probe
+
+
+def test_the_requester_s_deadline_shortens_ours_and_never_lengthens_it() -> None:
+    assert total_time(1000, 0) == 1000
+    assert total_time(1000, 5000) == 1000
+    assert total_time(1000, 100) == pytest.approx(90)
+    assert total_time(1000, 0.1) == 1
+
+
+def test_of_the_same_words_by_one_speaker_the_first_stays() -> None:
+    def said(id_: str, text: str, speaker: str) -> ContextItem:
+        return ContextItem(id_, text, "record", "episodic", "L1", speaker=speaker)
+
+    kept, dropped = drop_repetitions(
+        [said("1", "I like tea", "A"), said("2", "i like  TEA", "A"), said("3", "I like tea", "B")]
+    )
+    assert [item.id for item in kept] == ["1", "3"]
+    assert dropped == [("2", "same_words")]

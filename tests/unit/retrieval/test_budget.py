@@ -1,0 +1,97 @@
+"""The budget is never exceeded, whatever counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.retrieval.budget import fit, shorten
+
+COUNTERS: list[Callable[[str], int]] = [
+    len,
+    lambda text: len(text.split()),
+    lambda text: len(text.encode()),
+    lambda text: len(re.findall(r"\w+|\S", text)),
+    # Not additive: joining lines makes more tokens than the lines have.
+    lambda text: len(text.split()) + 7 * text.count("\n"),
+]
+items = st.lists(
+    st.builds(
+        ContextItem,
+        id=st.uuids().map(str),
+        text=st.text(max_size=300),
+        kind=st.sampled_from(["fact", "constraint", "record"]),
+        tier=st.just("semantic"),
+        layer=st.just("L1"),
+        score=st.floats(0, 1),
+        pinned=st.booleans(),
+    ),
+    max_size=25,
+    unique_by=lambda item: item.id,
+).map(lambda found: sorted(found, key=lambda item: -item.score))
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def item(id_: str, text: str = "one two three", **more: object) -> ContextItem:
+    return ContextItem(id_, text, str(more.pop("kind", "fact")), "semantic", "L1", **more)  # type: ignore[arg-type]
+
+
+@given(items, st.integers(0, 20), st.integers(0, 900), st.sampled_from(COUNTERS), st.floats(0.05, 1.0))
+def test_neither_items_nor_tokens_are_ever_exceeded(
+    given_: list[ContextItem], max_items: int, max_tokens: int, count: Callable[[str], int], share: float
+) -> None:
+    fitted = fit(given_, max_items=max_items, max_tokens=max_tokens, count=count, item_share=share)
+    assert len(fitted.items) <= max_items
+    assert count(fitted.text) <= max_tokens or fitted.text == ""
+    assert fitted.tokens == (count(fitted.text) if fitted.text else 0)
+    assert {one.id for one in fitted.items} | {id_ for id_, _ in fitted.dropped} == {one.id for one in given_}
+    assert len(fitted.items) + len(fitted.dropped) == len(given_)
+    order = [one.id for one in given_]
+    places = [order.index(one.id) for one in fitted.items]
+    assert places == sorted(places)
+
+
+@given(items, st.integers(1, 15), st.integers(50, 900))
+def test_what_is_cut_never_scores_above_what_stays_but_for_pinned_constraints(
+    given_: list[ContextItem], max_items: int, max_tokens: int
+) -> None:
+    fitted = fit(given_, max_items=max_items, max_tokens=max_tokens, count=words)
+    anchors = {one.id for one in given_ if one.pinned and one.kind == "constraint"}
+    kept = [one for one in fitted.items if one.id not in anchors]
+    cut = {id_ for id_, _ in fitted.dropped}
+    if kept:
+        assert all(one.score <= kept[-1].score for one in given_ if one.id in cut and one.id not in anchors)
+        assert not anchors & cut
+
+
+def test_a_pinned_constraint_is_cut_last() -> None:
+    given_ = [item("best", score=0.9), item("rule", kind="constraint", pinned=True, score=0.1)]
+    assert [one.id for one in fit(given_, max_items=1, max_tokens=100, count=words).items] == ["rule"]
+
+
+def test_what_was_cut_is_named_with_its_rule() -> None:
+    fitted = fit([item(str(at)) for at in range(9)], max_items=5, max_tokens=30, count=words)
+    assert len(fitted.items) == 3
+    assert dict(fitted.dropped) == {**dict.fromkeys("5678", "max_items"), **dict.fromkeys("34", "max_tokens")}
+
+
+def test_a_text_longer_than_its_share_is_shortened_and_leaves_room_for_others() -> None:
+    long = item("long", " ".join(f"word{at}" for at in range(500)))
+    fitted = fit([long, item("short")], max_items=5, max_tokens=60, count=words, item_share=0.5)
+    assert [one.id for one in fitted.items] == ["long", "short"]
+    assert "…" in fitted.text
+    assert fitted.items[0].text == long.text
+
+
+@given(st.text(max_size=200), st.integers(0, 50))
+def test_a_shortened_text_fits_or_is_the_ellipsis_alone(text: str, limit: int) -> None:
+    short = shorten(text, limit, len)
+    assert len(short) <= max(limit, 1)
+    assert short == text or text.startswith(short[:-1])
