@@ -27,6 +27,9 @@ from aico_memory.vault.curve_keys import load_identity
 # How soon and how often the stored answer of a command is asked for, should its reply have been lost.
 _FIRST_LOOK = 1.0
 _NEXT_LOOK = 0.5
+_LOOK_SECONDS = 0.5
+# An event id that the caller gives may be one that was sent before: look sooner.
+_REPEAT_LOOK = 0.1
 
 
 class Session:
@@ -99,13 +102,14 @@ class Session:
         if stored is None:
             return await self._bounded(waiting, seconds, topic)
         deadline = time.monotonic() + seconds
-        pause = _NEXT_LOOK if event_id is not None else _FIRST_LOOK
+        pause = _REPEAT_LOOK if event_id is not None else _FIRST_LOOK
         while True:
             done, _ = await asyncio.wait([waiting], timeout=pause)
             if done:
                 return waiting.result()
             try:
-                found = await self.ask(stored, user, seconds=max(0.1, deadline - time.monotonic()))
+                # A look is lost with a dying worker: each has a short time of its own, and the reply may come meanwhile.
+                found = await self.ask(stored, user, seconds=min(_LOOK_SECONDS, max(0.1, deadline - time.monotonic())))
             except (NotFound, DeadlineExceeded):
                 if time.monotonic() >= deadline:
                     waiting.cancel()
