@@ -11,7 +11,8 @@ from typing import TypeVar
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
 from aico_memory.stores.behavioral.port import Key, Record
-from aico_memory.stores.sql import MemoryConsumerState, MemoryTransaction
+from aico_memory.stores.sql import MemoryTransaction
+from aico_memory.stores.tables import TableState
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -163,37 +164,18 @@ class MemoryRows:
                 yield from tables.evolution.items()
 
 
-class _RestoringState(MemoryConsumerState):
-    """A transaction that is left by an exception leaves the tables as they were."""
-
-    def __init__(self, store: MemoryBehavioralStore) -> None:
-        super().__init__()
-        self._store = store
-
-    @contextmanager
-    def transaction(self) -> Iterator[MemoryTransaction]:
-        with super().transaction() as transaction:
-            saved = self._store.tables.copy()
-            try:
-                yield transaction
-            except BaseException:
-                self._store.tables = saved
-                raise
-
-
 class MemoryBehavioralStore:
     """The port `BehavioralStore` in plain Python."""
 
     def __init__(self) -> None:
-        self.tables = _Tables()
-        self.state = _RestoringState(self)
+        self.state = TableState(_Tables())
 
     def within(self, transaction: MemoryTransaction) -> MemoryRows:
-        return MemoryRows(self.tables)
+        return MemoryRows(self.state.draft())
 
     @contextmanager
     def reading(self) -> Iterator[MemoryRows]:
-        yield MemoryRows(self.tables)
+        yield MemoryRows(self.state.tables)
 
     def close(self) -> None:
         """Nothing to let go."""

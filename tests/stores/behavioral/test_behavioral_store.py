@@ -116,6 +116,13 @@ def test_a_transaction_sees_its_own_writes(store):
     assert seen[1] == STATE
 
 
+def test_a_reader_does_not_see_what_is_not_committed(store):
+    with store.state.transaction() as transaction:
+        store.within(transaction).put_skill_state("ann", "short", STATE)
+        assert read(store, lambda rows: rows.skill_states("ann")) == {}
+    assert read(store, lambda rows: rows.skill_states("ann")) == {"short": STATE}
+
+
 def test_an_exception_leaves_rows_cursor_and_outbox_as_they_were(store):
     write(store, lambda rows: rows.put_user("ann", UserState(True, True, 1)))
     with pytest.raises(ZeroDivisionError), store.state.transaction() as transaction:
