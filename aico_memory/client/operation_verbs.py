@@ -73,7 +73,8 @@ class OperationVerbs:
         while time.monotonic() < deadline:
             try:
                 page = await self._session.ask(sleep_pb2.RunsRequest(firing_id=start.firing_id, limit=1))
-            except NotFound:
+            except (NotFound, DeadlineExceeded):
+                # Not begun yet, or the worker is just starting again: the run goes on all the same.
                 page = sleep_pb2.RunsPage()
             for run in page.runs:
                 if run.status in _ENDED:

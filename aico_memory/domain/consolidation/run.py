@@ -127,11 +127,14 @@ class Batch:
 
 
 def run_identity(firing_id: str, event_id: uuid.UUID) -> uuid.UUID:
-    """The id of the run that a start leads to: one firing, one run, however often it is announced."""
+    """The id of the run that a start leads to: one firing, one run, however often it is announced.
+
+    A firing id is a UUID, or one behind a prefix such as `manual/`; anything else is digested.
+    """
     if not firing_id:
         return derive_id(event_id, "run")
     try:
-        cause = uuid.UUID(firing_id)
+        cause = uuid.UUID(firing_id.rpartition("/")[2])
     except ValueError:
         cause = uuid.uuid5(_FIRINGS, firing_id)
     return derive_id(cause, "run")
