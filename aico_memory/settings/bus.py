@@ -55,7 +55,7 @@ class BusSettings(Section):
     segment_first_bytes: int = Field(
         8 * MIB, ge=MIB, le=1024 * MIB, description="Zero-filled size of the first journal segment."
     )
-    segment_bytes: int = Field(256 * MIB, ge=MIB, le=4096 * MIB, description="Size in bytes up to which segments grow.")
+    segment_bytes: int = Field(64 * MIB, ge=MIB, le=4096 * MIB, description="Size in bytes up to which segments grow.")
     segment_hours: float = Field(24, gt=0, le=24 * 365, description="Age at which a segment is closed.")
     dedup_hours: float = Field(26, ge=24, le=24 * 365, description="Time for which an event id published twice is recognised.")
     retention_hours: float = Field(24 * 14, ge=1, le=24 * 3650, description="Age of records where the topic names no other.")

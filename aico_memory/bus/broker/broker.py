@@ -184,7 +184,8 @@ class Broker:
         self._beacon.send_if_due()
         self._registry.write_if_due()
         self._sessions.probe_if_due()
-        self._retention.run_if_due(self._registry.entries())
+        if not self._ranges.waiting() and self._retention.run_if_due(self._registry.entries()):
+            self._journal.release_closed()
 
     def _refresh_keys_now(self) -> None:
         changed = self._keys.refresh(force=True)

@@ -21,27 +21,28 @@ class Grant:
 class TokenBucket:
     """Rate limit: `rate` tokens a second, at most `burst` at once."""
 
-    __slots__ = ("_at", "_burst", "_rate", "_tokens")
+    __slots__ = ("_at", "_burst", "_rate", "tokens")
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate = rate
         self._burst = burst
-        self._tokens = burst
+        # What is left; `take` refills it.
+        self.tokens = burst
         self._at = monotonic()
 
     def take(self, count: int) -> bool:
         """Take so many tokens, or none where there are too few."""
         now = monotonic()
-        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate)
+        self.tokens = min(self._burst, self.tokens + (now - self._at) * self._rate)
         self._at = now
-        if self._tokens < count:
+        if self.tokens < count:
             return False
-        self._tokens -= count
+        self.tokens -= count
         return True
 
     def wait_ms(self, count: int) -> int:
         """Milliseconds after which so many tokens are there, at least 1."""
-        return max(1, int(1000 * (min(count, self._burst) - self._tokens) / self._rate) + 1) if self._rate else 1000
+        return max(1, int(1000 * (min(count, self._burst) - self.tokens) / self._rate) + 1) if self._rate else 1000
 
 
 class Connection:

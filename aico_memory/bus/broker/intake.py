@@ -29,7 +29,7 @@ from aico_memory.contracts.wire import (
     batch_head,
     pack_ack_stamps,
 )
-from aico_memory.errors import AicoMemoryError, InvalidMessage, RateLimited, TooLarge
+from aico_memory.errors import AccessDenied, AicoMemoryError, InvalidMessage, RateLimited, TooLarge
 from aico_memory.log import get_logger
 from aico_memory.settings.bus import BusSettings
 
@@ -101,44 +101,29 @@ class Intake:
         if durable and first > connection.expected:
             self._resync(connection)
             return
-        unpack = RECORD_HEAD.unpack_from
-        grants = connection.grants
-        taken: list[Pending] = []
-        refusals: Refusals = []
-        at = PUBLISH_HEAD.size
-        try:
-            for offset in range(count):
-                event_id, topic_length, user_length, length = unpack(frame, at)
-                topic_at = at + RECORD_HEAD.size
-                envelope_at = topic_at + topic_length + user_length
-                at = envelope_at + length
-                # Registered topics and reply topics are prefix-free, so topic and user in one are no ambiguous key.
-                grant = grants.get(frame[topic_at:envelope_at])
-                if grant is None:
-                    grant = self._decide(connection, frame[topic_at:envelope_at], topic_length, refusals, offset, event_id)
-                    if grant is None:
-                        continue
-                if not 0 < length <= grant.max_bytes or grant.durable is not durable or event_id == _NO_ID:
-                    refusals.append((offset, event_id, _unfit(grant, durable, length)))
-                    continue
-                taken.append((grant.place, event_id, frame[envelope_at:at]))
-        except struct.error:
-            raise InvalidMessage("A publish frame ends inside a record's header") from None
-        if at != size:
-            raise InvalidMessage(f"The lengths in a publish frame add up to {at} bytes, it has {size}")
-        if taken and not connection.bucket.take(len(taken)):
-            limited = RateLimited(f"The identity {connection.identity.name!r} publishes faster than its limit")
-            refused = {offset for offset, _, _ in refusals}
-            offsets = (offset for offset in range(count) if offset not in refused)
-            refusals += [(offset, one[1], limited) for offset, one in zip(offsets, taken, strict=True)]
-            refusals.sort(key=lambda refusal: refusal[0])
-            taken = []
-        if durable:
-            self._hold(connection, first, count, taken, refusals, size)
-        else:
+        taken, refusals = self._admit(connection, frame, count, durable)
+        bucket = connection.bucket
+        if bucket.tokens >= len(taken):
+            bucket.tokens -= len(taken)
+        elif not bucket.take(len(taken)):
+            taken, refusals = [], _limit(connection, count, taken, refusals)
+        if not durable:
             self._refuse(connection, 0, refusals)
             for place, event_id, envelope in taken:
                 self._pass_on(place, event_id, envelope)
+            return
+        if not connection.answers:
+            self._answering.append(connection)
+        pending = self._pending
+        if refusals:
+            self._refuse(connection, first, refusals)
+            _runs(connection.answers, first, count, len(pending), {offset for offset, _, _ in refusals})
+        else:
+            connection.answers.append((first, len(pending), count))
+        pending += taken
+        self.pending_bytes += size
+        connection.published += len(taken)
+        connection.expected = max(connection.expected, first + count)
 
     def publish_own(self, record: OutgoingRecord) -> None:
         """A durable record of the broker itself, committed with the next drain; dropped where too many wait."""
@@ -179,40 +164,51 @@ class Intake:
         if connection in self._answering:
             self._answering.remove(connection)
 
-    def _hold(
-        self, connection: Connection, first: int, count: int, taken: list[Pending], refusals: Refusals, size: int
-    ) -> None:
-        if not connection.answers:
-            self._answering.append(connection)
-        index = len(self._pending)
-        if not refusals:
-            connection.answers.append((first, index, count))
-        else:
-            self._refuse(connection, first, refusals)
-            _runs(connection.answers, first, count, index, {offset for offset, _, _ in refusals})
-        self._pending += taken
-        self.pending_bytes += size
-        connection.published += len(taken)
-        connection.expected = max(connection.expected, first + count)
+    def _admit(self, connection: Connection, frame: bytes, count: int, durable: bool) -> tuple[list[Pending], Refusals]:
+        """The records of a frame that are allowed, and why the others are not."""
+        size = len(frame)
+        head_size = RECORD_HEAD.size
+        unpack = RECORD_HEAD.unpack_from
+        grants = connection.grants
+        taken: list[Pending] = []
+        refusals: Refusals = []
+        at = PUBLISH_HEAD.size
+        try:
+            for offset in range(count):
+                event_id, topic_length, user_length, length = unpack(frame, at)
+                topic_at = at + head_size
+                envelope_at = topic_at + topic_length + user_length
+                at = envelope_at + length
+                # Registered topics and reply topics are prefix-free, so topic and user in one are no ambiguous key.
+                grant = grants.get(frame[topic_at:envelope_at])
+                if grant is None:
+                    found = self._decide(connection, frame[topic_at:envelope_at], topic_length)
+                    if isinstance(found, AicoMemoryError):
+                        refusals.append((offset, event_id, found))
+                        continue
+                    grant = found
+                if not 0 < length <= grant.max_bytes or grant.durable is not durable or event_id == _NO_ID:
+                    refusals.append((offset, event_id, _unfit(grant, durable, length)))
+                else:
+                    taken.append((grant.place, event_id, frame[envelope_at:at]))
+        except struct.error:
+            raise InvalidMessage("A publish frame ends inside a record's header") from None
+        if at != size:
+            raise InvalidMessage(f"The lengths in a publish frame add up to {at} bytes, it has {size}")
+        return taken, refusals
 
-    def _decide(
-        self, connection: Connection, both: bytes, topic_length: int, refusals: Refusals, offset: int, event_id: bytes
-    ) -> Grant | None:
-        error: AicoMemoryError | None
+    def _decide(self, connection: Connection, both: bytes, topic_length: int) -> Grant | AicoMemoryError:
         try:
             topic, user = both[:topic_length].decode(), both[topic_length:].decode()
         except UnicodeDecodeError:
-            topic = user = ""
-            error = InvalidMessage("Topic and user must be UTF-8")
-        else:
-            error = refuse_publish(connection.identity, topic, user)
-            if error is None and (len(user.encode()) > _USER_BYTES or not user.isprintable()):
-                error = InvalidMessage(f"A user id has at most {_USER_BYTES} bytes and no control characters")
+            return InvalidMessage("Topic and user must be UTF-8")
+        error = refuse_publish(connection.identity, topic, user)
+        if error is None and (len(user.encode()) > _USER_BYTES or not user.isprintable()):
+            error = InvalidMessage(f"A user id has at most {_USER_BYTES} bytes and no control characters")
         if error is not None:
-            if error.code == "access_denied":
+            if error.code == AccessDenied.code:
                 self._notices.denied(connection, error)
-            refusals.append((offset, event_id, error))
-            return None
+            return error
         if topic.startswith(REPLY_PREFIX):
             grant = Grant(Provenance(topic, user, connection.identity.name), False, self._settings.reply_bytes)
         else:
@@ -303,6 +299,15 @@ def _unfit(grant: Grant, durable: bool, length: int) -> AicoMemoryError:
         kind = "durable" if grant.durable else "ephemeral"
         return InvalidMessage(f"{topic} is {kind} and must be published so")
     return InvalidMessage("A record needs an event id and an envelope")
+
+
+def _limit(connection: Connection, count: int, taken: list[Pending], refusals: Refusals) -> Refusals:
+    """Refusals of all records of a frame that came too fast."""
+    limited = RateLimited(f"The identity {connection.identity.name!r} publishes faster than its limit")
+    refused = {offset for offset, _, _ in refusals}
+    offsets = (offset for offset in range(count) if offset not in refused)
+    late = [(offset, one[1], limited) for offset, one in zip(offsets, taken, strict=True)]
+    return sorted([*refusals, *late], key=lambda refusal: refusal[0])
 
 
 def _runs(answers: list[tuple[int, int, int]], first: int, count: int, index: int, refused: set[int]) -> None:

@@ -80,6 +80,7 @@ class Sessions:
         receive = self._router.recv
         intake, by_id = self._intake, self._by_id
         limit, byte_limit = self._settings.drain_frames, self._settings.drain_bytes
+        publish = int(Kind.PUBLISH)
         checked: dict[bytes, Connection] = {}
         taken = 0
         while taken < limit and intake.pending_bytes < byte_limit:
@@ -105,7 +106,13 @@ class Sessions:
                     continue
                 connection.seen = monotonic()
                 checked[routing_id] = connection
-            self._handle(connection, frame)
+            if frame and frame[0] == publish:
+                try:
+                    intake.take(connection, frame)
+                except InvalidMessage as error:
+                    self._refuse_frame(routing_id, connection.identity, frame, error)
+            else:
+                self._handle(connection, frame)
         return taken
 
     def drop(self, user_ids: frozenset[str]) -> None:
@@ -229,9 +236,6 @@ class Sessions:
         """One frame of a connection that is known; whatever is wrong with it is answered, never raised."""
         kind = frame[0] if frame else 0
         try:
-            if kind == Kind.PUBLISH:
-                self._intake.take(connection, frame)
-                return
             handler = self._kinds.get(kind)
             if handler is None:
                 if kind == Kind.HELLO:

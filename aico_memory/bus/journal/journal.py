@@ -12,11 +12,10 @@ from time import monotonic
 
 import lmdb
 
-from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, index_key, pack_group_head
 from aico_memory.bus.journal.meta import JournalMeta
 from aico_memory.bus.journal.segment import Segment, SegmentState
+from aico_memory.bus.journal.stamping import Pending, Stamped, stamp
 from aico_memory.clock import Clock
-from aico_memory.contracts.wire import STAMPED_HEAD, batch_head
 from aico_memory.errors import StorageFull, StoreCorrupt, StoreLocked
 from aico_memory.log import get_logger
 from aico_memory.settings.bus import BusSettings
@@ -25,25 +24,9 @@ from aico_memory.vault.sealer import Sealer
 
 _HOUR_US = 3_600_000_000
 _SPACE_CHECK_SECONDS = 0.5
+_SIZE_CHECK_BYTES = 1024 * 1024
 _STORE = "journal"
 _log = get_logger(__name__)
-
-
-class Provenance:
-    """What the journal needs to know about a record beside its id and bytes; one object serves many records."""
-
-    __slots__ = ("sender_length", "tail", "topic", "user", "user_length")
-
-    def __init__(self, topic: str, user: str, sender: str) -> None:
-        self.topic = topic.encode()
-        self.user = user
-        self.tail = sender.encode() + user.encode()
-        self.sender_length = len(sender.encode())
-        self.user_length = len(user.encode())
-
-
-# (provenance, event id, envelope)
-Pending = tuple[Provenance, bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +97,9 @@ class Journal:
         """Close the current segment and begin a new one."""
         now = self._clock.now_us()
         target = min(self.current.state.target_bytes * 2, self._settings.segment_bytes)
-        self.current.write_state(closed=True, last_us=now)
+        before = self.current
         self._begin_segment(now, target)
+        self._close(before, now)
         self.note_segments()
 
     def note_segments(self) -> None:
@@ -123,6 +107,11 @@ class Journal:
         older = self.segments[:-1]
         self._newest_older_id = max((segment.state.newest_id for segment in older), default=b"")
         self._other_older_ids = any(segment.state.other_ids for segment in older)
+
+    def release_closed(self) -> None:
+        """Unmap what is closed and was read since the last call."""
+        for segment in self.segments[:-1]:
+            segment.release()
 
     def rotation_due(self) -> bool:
         """Whether the current segment is old enough to be closed (size is looked at by every append)."""
@@ -134,7 +123,7 @@ class Journal:
         if self._preparing is not None:
             self._preparing.join()
         for segment in self.segments:
-            segment.close()
+            segment.release()
         self.meta.close()
         os.close(self._lock)
 
@@ -146,83 +135,33 @@ class Journal:
         if ordered:
             written = self._write(ordered)
             if written is None:
-                raise StoreCorrupt("The journal finds an event id twice that it does not hold")
+                raise StorageFull("A fresh journal segment has no room for one drain")
             known = known | {one[1]: sequence for one, sequence in zip(ordered, written.stamps, strict=True)}
             batches = written.batches
         return Appended([known[one[1]] for one in pending], batches, len(pending) - len(ordered))
 
     def _write(self, pending: Sequence[Pending]) -> Appended | None:
         """Stamp, seal and commit; None where an id stands in the current segment already, or twice in `pending`."""
-        now = self._clock.now_us()
-        heads = self.heads
-        pack = STAMPED_HEAD.pack
-        sealers: dict[str, Sealer] = {}
-        total = self.head
-        limit = self._settings.batch_bytes
-        groups: list[tuple[bytes, bytes]] = []
-        index: list[tuple[bytes, bytes]] = []
-        events: list[tuple[bytes, bytes]] = []
-        stamps: list[bytes] = []
-        batches: list[bytes] = []
-        live: list[bytes] = []
-        sealed: list[bytes] = []
-        moved: dict[bytes, tuple[int, int]] = {}
-        topic = b""
-        number = first_number = size = overhead = 0
-
-        def finish_group() -> None:
-            count = len(live) // 2
-            first = total - count + 1
-            key = KEY.pack(first)
-            head = pack_group_head(topic, overhead, count, first, first_number)
-            groups.append((key, b"".join((head, *sealed))))
-            index.append((index_key(topic, first), INDEX_VALUE.pack(first_number, count)))
-            batches.append(b"".join((batch_head(topic, self.epoch, count), *live)))
-            moved[topic] = (total, number)
-            live.clear()
-            sealed.clear()
-
-        for place, event_id, envelope in pending:
-            if place.topic != topic or size > limit:
-                if live:
-                    finish_group()
-                topic = place.topic
-                number = (moved.get(topic) or heads.get(topic, (0, 0)))[1]
-                first_number = number + 1
-                size = 0
-            total += 1
-            number += 1
-            head = pack(total, number, now, event_id, place.sender_length, place.user_length, len(envelope)) + place.tail
-            sealer = sealers.get(place.user)
-            if sealer is None:
-                sealer = sealers[place.user] = self.sealer(place.user)
-            secret = sealer.seal(envelope, head + topic)
-            overhead = len(secret) - len(envelope)
-            live += (head, envelope)
-            sealed += (head, secret)
-            size += len(envelope)
-            stamp = head[:16]
-            events.append((event_id, stamp))
-            stamps.append(stamp)
-        finish_group()
-        if not self._commit(groups, events, index):
+        stamped = stamp(
+            pending, self.head, self.heads, self.epoch, self._clock.now_us(), self._settings.batch_bytes, self.sealer
+        )  # fmt: skip
+        if not self._commit(stamped):
             return None
-        self.current.note_ids([one[0] for one in events])
-        self.current.last_global = self.head = total
-        heads.update(moved)
-        self._since_size_check += sum(map(len, batches))
-        if self._since_size_check > 1024 * 1024:
+        self.current.note_ids([one[0] for one in stamped.events])
+        self.current.last_global = self.head = stamped.total
+        self.heads.update(stamped.moved)
+        self._since_size_check += sum(map(len, stamped.batches))
+        if self._since_size_check > _SIZE_CHECK_BYTES:
             self._check_size()
-        return Appended(stamps, batches, 0)
+        return Appended(stamped.stamps, stamped.batches, 0)
 
-    def _commit(
-        self, groups: list[tuple[bytes, bytes]], events: list[tuple[bytes, bytes]], index: list[tuple[bytes, bytes]]
-    ) -> bool:
+    def _commit(self, stamped: Stamped) -> bool:
+        """False where ids must be looked up first: one stands here already, or the segment was full and is now an older one."""
         try:
-            return self.current.append(groups, events, index)
+            return self.current.append(stamped.groups, stamped.events, stamped.index)
         except lmdb.MapFullError:
             self.rotate()
-            return self.current.append(groups, events, index)
+            return False
         except lmdb.Error as error:
             # What LMDB holds in memory is not trusted after a failed write: reopen before the next one.
             self._failed = True
@@ -249,7 +188,11 @@ class Journal:
             self._preparing = threading.Thread(target=_prepare, args=(prepared, size), name="journal-prepare", daemon=True)
             self._preparing.start()
         if used > target and (self._preparing is None or not self._preparing.is_alive()):
-            self.rotate()
+            try:
+                self.rotate()
+            except StorageFull as error:
+                # The records at hand are safe; the segment grows on while its map has room.
+                _log.error("journal segment not begun", error=str(error))
 
     def _find_older(self, ids: Sequence[bytes]) -> dict[bytes, bytes]:
         found: dict[bytes, bytes] = {}
@@ -258,6 +201,14 @@ class Journal:
             if wanted:
                 found.update(segment.find_events(wanted))
         return found
+
+    def _close(self, segment: Segment, now_us: int) -> None:
+        try:
+            segment.write_state(closed=True, last_us=now_us)
+        except lmdb.Error as error:
+            # It is closed for good at the next start.
+            _log.error("journal segment not closed", error=str(error))
+        segment.release()
 
     def _begin_segment(self, now_us: int, target: int) -> None:
         if self._preparing is not None:
@@ -277,6 +228,10 @@ class Journal:
         for leftover in self._folder.glob("*.making"):
             leftover.unlink()
         self.segments = [Segment.open(path) for path in sorted(self._folder.glob("segment-*.mdb"))]
+        for segment in self.segments[:-1]:
+            if not segment.state.closed:
+                # It ended between beginning the next one and closing this.
+                self._close(segment, self._clock.now_us())
         if not self.segments:
             self._begin_segment(self._clock.now_us(), self._settings.segment_first_bytes)
         self._load_heads()
@@ -288,7 +243,7 @@ class Journal:
 
     def _reopen(self) -> None:
         path = self.current.path
-        self.current.close()
+        self.current.release()
         try:
             self.segments[-1] = Segment.open(path)
         except StoreCorrupt as error:

@@ -75,12 +75,14 @@ class Retention:
         """What somebody should look at."""
         return list(self._alarms.values())
 
-    def run_if_due(self, consumers: Sequence[ConsumerEntry]) -> None:
-        """Run where it is time."""
+    def run_if_due(self, consumers: Sequence[ConsumerEntry]) -> bool:
+        """Run where it is time; whether it was."""
         now = monotonic()
-        if now - self._ran >= self._settings.retention_seconds:
-            self._ran = now
-            self.run(consumers)
+        if now - self._ran < self._settings.retention_seconds:
+            return False
+        self._ran = now
+        self.run(consumers)
+        return True
 
     def run(self, consumers: Sequence[ConsumerEntry]) -> None:
         """Close an aged segment, then remove what has expired from the oldest segment that holds such."""

@@ -60,17 +60,31 @@ class SegmentState:
         return cls(**known)
 
 
+class _Opened:
+    """An open environment and the handles of its databases."""
+
+    __slots__ = ("environment", "events", "groups", "index", "page")
+
+    def __init__(self, environment: lmdb.Environment) -> None:
+        self.environment = environment
+        self.groups = environment.open_db(b"groups")
+        self.events = environment.open_db(b"events")
+        self.index = environment.open_db(b"topics")
+        self.page = int(environment.stat()["psize"])
+
+
 class Segment:
-    """An open segment. One thread uses it; a second process is kept out by the journal's lock."""
+    """One thread uses it; a second process is kept out by the journal's lock.
+
+    A closed segment is mapped only while it is read (`release`), so that the
+    resident memory does not grow with the journal.
+    """
 
     def __init__(self, path: Path, environment: lmdb.Environment, state: SegmentState) -> None:
         self.path = path
         self.state = state
-        self._environment = environment
-        self._groups = environment.open_db(b"groups")
-        self._events = environment.open_db(b"events")
-        self._index = environment.open_db(b"topics")
-        self._page = int(environment.stat()["psize"])
+        self._open: _Opened | None = _Opened(environment)
+        self._size = 0
         self.last_global = self._find_last_global()
 
     @classmethod
@@ -113,19 +127,22 @@ class Segment:
         if stored is None:
             raise StoreCorrupt(f"The journal segment {path} has no state")
         segment = cls(path, environment, SegmentState.from_json(bytes(stored)))
-        if not segment.state.closed:
+        if segment.state.closed:
+            segment.release()
+        else:
             segment.note_ids([key for key, _ in segment.events()])
         return segment
 
     def append(self, groups: Pairs, events: Pairs, index: Pairs) -> bool:
         """One transaction, synced. False, and nothing written, where an event id stands here already."""
-        with self._environment.begin(write=True, buffers=False) as transaction:
-            consumed, added = transaction.cursor(db=self._events).putmulti(events, overwrite=False)
+        opened = self._now
+        with opened.environment.begin(write=True, buffers=False) as transaction:
+            consumed, added = transaction.cursor(db=opened.events).putmulti(events, overwrite=False)
             if added != consumed:
                 transaction.abort()
                 return False
-            transaction.cursor(db=self._groups).putmulti(groups, append=True)
-            transaction.cursor(db=self._index).putmulti(index)
+            transaction.cursor(db=opened.groups).putmulti(groups, append=True)
+            transaction.cursor(db=opened.index).putmulti(index)
         return True
 
     def note_ids(self, ids: Sequence[bytes]) -> None:
@@ -144,30 +161,30 @@ class Segment:
 
     def find_events(self, ids: Sequence[bytes]) -> dict[bytes, bytes]:
         """Packed (global, topic) sequences of those ids that stand here."""
-        with self._environment.begin(db=self._events) as transaction:
+        with self._now.environment.begin(db=self._now.events) as transaction:
             found = ((one, transaction.get(one)) for one in ids)
             return {one: bytes(value) for one, value in found if value is not None}
 
     def events(self) -> Iterator[tuple[bytes, tuple[int, int]]]:
         """All event ids with their sequences."""
-        with self._environment.begin(db=self._events) as transaction:
+        with self._now.environment.begin(db=self._now.events) as transaction:
             for key, value in transaction.cursor():
                 yield key, SEQUENCES.unpack(value)
 
     def begin(self) -> lmdb.Transaction:
         """A read transaction; keep it short."""
-        return self._environment.begin()
+        return self._now.environment.begin()
 
     def group(self, transaction: lmdb.Transaction, first_global: int) -> bytes:
         """The value of a group."""
-        value = transaction.get(KEY.pack(first_global), db=self._groups)
+        value = transaction.get(KEY.pack(first_global), db=self._now.groups)
         if value is None:
             raise StoreCorrupt(f"The journal's index names the group {first_global}, which is missing")
         return bytes(value)
 
     def index_from(self, transaction: lmdb.Transaction, topic: bytes, from_global: int) -> Iterator[tuple[int, int, int]]:
         """(first global, first topic sequence, count) of the topic's groups that reach `from_global` or later."""
-        cursor = transaction.cursor(db=self._index)
+        cursor = transaction.cursor(db=self._now.index)
         prefix, key = topic + b"\0", index_key(topic, from_global)
         if not _stand_at(cursor, key):
             return
@@ -183,7 +200,7 @@ class Segment:
 
     def topic_position(self, topic: bytes, below: int) -> tuple[int, int]:
         """(global, topic) sequence of the topic's last record below a global sequence."""
-        with self._environment.begin(db=self._index) as transaction:
+        with self._now.environment.begin(db=self._now.index) as transaction:
             cursor = transaction.cursor()
             key = index_key(topic, below)
             if cursor.prev() if cursor.set_range(key) else cursor.last():
@@ -203,7 +220,7 @@ class Segment:
     def topics(self) -> list[bytes]:
         """Topics that have groups here."""
         found = []
-        with self._environment.begin(db=self._index) as transaction:
+        with self._now.environment.begin(db=self._now.index) as transaction:
             cursor = transaction.cursor()
             at = cursor.first()
             while at:
@@ -216,32 +233,44 @@ class Segment:
 
     def groups(self) -> Iterator[tuple[GroupHead, bytes]]:
         """All groups in global order."""
-        with self._environment.begin(db=self._groups) as transaction:
+        with self._now.environment.begin(db=self._now.groups) as transaction:
             for _, value in transaction.cursor():
                 yield unpack_group_head(value), value
 
     def bytes_used(self) -> int:
         """Bytes of pages in use, free pages of the file included."""
-        return (int(self._environment.info()["last_pgno"]) + 1) * self._page
+        if self._open is not None:
+            self._size = (int(self._open.environment.info()["last_pgno"]) + 1) * self._open.page
+        return self._size
 
     def write_state(self, closed: bool, last_us: int) -> None:
         """Note the state durably."""
         self.state.closed = closed
         self.state.last_us = last_us
-        with self._environment.begin(write=True) as transaction:
+        with self._now.environment.begin(write=True) as transaction:
             transaction.put(_STATE, self.state.to_json())
 
-    def close(self) -> None:
-        self._environment.close()
+    def release(self) -> None:
+        """Unmap; the next use maps it again."""
+        if self._open is not None:
+            self.bytes_used()
+            self._open.environment.close()
+            self._open = None
 
     def remove(self) -> None:
         """Close and delete."""
-        self.close()
+        self.release()
         self.path.unlink(missing_ok=True)
         sync_folder(self.path.parent)
 
+    @property
+    def _now(self) -> _Opened:
+        if self._open is None:
+            self._open = _Opened(_open(self.path, self.path.stat().st_size))
+        return self._open
+
     def _find_last_global(self) -> int:
-        with self._environment.begin(db=self._groups) as transaction:
+        with self._now.environment.begin(db=self._now.groups) as transaction:
             cursor = transaction.cursor()
             return unpack_group_head(cursor.value()).last_global if cursor.last() else self.state.first_global - 1
 

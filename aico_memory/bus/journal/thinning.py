@@ -25,8 +25,8 @@ def thin(segment: Segment, topics_gone: frozenset[bytes]) -> Segment:
         _copy(segment, thinned, topics_gone)
         thinned.write_state(closed=True, last_us=segment.state.last_us)
     finally:
-        thinned.close()
-    segment.close()
+        thinned.release()
+    segment.release()
     fresh.rename(path)
     sync_folder(path.parent)
     return Segment.open(path)
