@@ -74,8 +74,10 @@ def _refused(status: int, endpoint: str, identity: str) -> AicoMemoryError:
 def _no_detail(number: int, endpoint: str) -> AicoMemoryError:
     if number in (errno.EAGAIN, errno.ETIMEDOUT):
         return BusUnavailable(f"What listens at {endpoint} does not answer as a bus does")
-    # The other side closed during the handshake: it could not open what was sealed for another server key.
+    # The other side closed during the handshake: it could not open what was sealed for another server key,
+    # or it wanted another mechanism and was quicker to leave than this side to notice.
     return NotAuthorised(
-        f"The bus at {endpoint} broke the handshake off ({os.strerror(number)}): the server key does not fit",
+        f"The bus at {endpoint} broke the handshake off ({os.strerror(number)}): "
+        "the server key does not fit, or it does not speak CURVE",
         "Read the server's public key anew from run/bus.json of the home the bus was started with.",
     )

@@ -227,6 +227,9 @@ class LinkLoop:
             if self._silent(now):
                 self._lost(BusUnavailable(f"The bus at {connection.address.router} has fallen silent"))
                 return
+            if self.traffic.stuck(now):
+                self._lost(BusUnavailable(f"A subscription at {connection.address.delivery} was never confirmed"))
+                return
             if self.traffic.resync_due and not self._hello_sent:
                 self._say_hello(now)
             if self._hello_sent and now - self._hello_at > self._settings.stall_seconds:

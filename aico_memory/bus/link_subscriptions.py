@@ -39,6 +39,8 @@ class Wanted:
     request: int = 0
     chunks: deque[tuple[bytes, ...]] = field(default_factory=deque)
     nonce: bytes = b""
+    # When it last moved on, by the monotonic clock.
+    moved_at: float = 0.0
 
     @property
     def prefixes(self) -> tuple[bytes, ...]:

@@ -19,7 +19,7 @@ from aico_memory.bus.consumer import Consumer
 from aico_memory.bus.consumer_merge import RangeAnswer
 from aico_memory.bus.link_delivery import Deliveries
 from aico_memory.bus.link_questions import OpenQuestions, Question, resolve
-from aico_memory.bus.link_subscriptions import SubscriptionBook, Wanted
+from aico_memory.bus.link_subscriptions import Progress, SubscriptionBook, Wanted
 from aico_memory.bus.link_tickets import Ticket
 from aico_memory.bus.link_window import PublishWindow, Settled
 from aico_memory.contracts.v1 import bus_pb2
@@ -63,7 +63,7 @@ class Traffic:
     @property
     def answers_heard(self) -> bool:
         """Answers to requests would arrive."""
-        return self.answers is not None and self.answers.progress.value == "live"
+        return self.answers is not None and self.answers.progress is Progress.LIVE
 
     @property
     def drained(self) -> bool:
@@ -124,7 +124,7 @@ class Traffic:
 
     def unwant(self, wanted: Wanted) -> None:
         """Give a subscription up."""
-        if wanted.progress.value in ("granted", "live"):
+        if wanted.progress in (Progress.GRANTED, Progress.LIVE):
             self.filters.extend((False, prefix) for prefix in wanted.prefixes)
         self._waiting.pop(wanted, None)
         self.book.remove(wanted)
@@ -180,15 +180,23 @@ class Traffic:
             self._probe = self.book.nonce()
             self.filters.append((True, self._probe))
 
+    def stuck(self, now: float) -> bool:
+        """A subscription was never answered or never confirmed: it got lost on its way."""
+        return any(
+            wanted.progress in (Progress.CHECKING, Progress.GRANTED) and now - wanted.moved_at > self._settings.stall_seconds
+            for wanted in self.book
+        )
+
     def tick(self, now: float) -> None:
         """Ask what is to be asked, and end what took too long. Only while a connection stands."""
         for wanted in self.book.unsent():
             number = next(self._numbers)
             self.book.asked(wanted, number)
+            wanted.moved_at = now
             check = bus_pb2.SubscribeCheck(request=number, topics=wanted.checked, consumer=wanted.consumer)
             self.out.append(frame(Kind.SUBSCRIBE, check))
         for consumer, wanted in self.deliveries.consumers.items():
-            if wanted.progress.value == "live":
+            if wanted.progress is Progress.LIVE:
                 self._ask_range(consumer, now)
         if self.window.unacknowledged and now - self._progress_at > self._settings.stall_seconds:
             self.resync_due = True
@@ -219,7 +227,9 @@ class Traffic:
         for consumer in list(self.deliveries.consumers):
             consumer.fail(error)
         for wanted in list(self._waiting):
-            self._tell(wanted, error)
+            # The link itself may still get in: what it waits for first stays wanted.
+            if wanted is not self.answers:
+                self._tell(wanted, error)
 
     def _all_publishes(self) -> Iterator[tuple[AnyTicket, OutgoingRecord]]:
         yield from self.window.drain()
@@ -262,6 +272,7 @@ class Traffic:
             consumer.fail(error)
 
     def _subscribe_chunk(self, wanted: Wanted) -> None:
+        wanted.moved_at = time.monotonic()
         self.filters.extend((True, prefix) for prefix in self.book.next_chunk(wanted))
 
     def _tell(self, wanted: Wanted, error: AicoMemoryError | None) -> None:
