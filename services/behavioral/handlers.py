@@ -47,7 +47,11 @@ def build(ports: Ports) -> BehavioralHandlers:
     """The handlers on the home's encrypted store."""
     catalogue = load_skills(config_file(ports.home, FILE))
     store = SqlBehavioralStore.open(ports.home.store("behavioral"), ports.vault.store_key("behavioral"))
-    return BehavioralHandlers(ports, store, catalogue)
+    try:
+        return BehavioralHandlers(ports, store, catalogue)
+    except BaseException:
+        store.close()
+        raise
 
 
 class BehavioralHandlers(Handlers):

@@ -2,8 +2,11 @@ import json
 import uuid
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, sleep_pb2
+from aico_memory.domain.behavioral.situation import bucket_of
 from aico_memory.errors import ConfigurationInvalid, InvalidMessage, InvalidReward, NotFound, SkillNotFound
 from aico_memory.settings import Settings
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
@@ -131,6 +134,33 @@ def test_the_same_feedback_event_twice_has_one_effect_and_the_same_answer(consen
     assert consenting.feedback("casual_chat", reward=-1, event_id=FIRST) == first
     assert consenting.export() == before
     assert consenting.ask(behavioral_pb2.FeedbackAnswerRequest(user_id="ann", event_id=FIRST.bytes)) == first
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["casual_chat", "reactive_only"]), st.sampled_from([-1, 0, 1]))))
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_stream_with_repeated_events_teaches_the_same_as_without_them(tmp_path, stream):
+    once, repeated = Worker(MemoryBehavioralStore(), tmp_path), Worker(MemoryBehavioralStore(), tmp_path)
+    seen = {}
+    for worker in (once, repeated):
+        worker.consent()
+    for number, skill, reward in stream:
+        arguments = {"skill": skill, "reward": reward, "event_id": uuid.UUID(int=1000 + number)}
+        first = number not in seen
+        result = repeated.feedback(**arguments)
+        if first:
+            seen[number] = once.feedback(**arguments)
+        assert result == seen[number]
+    ask = behavioral_pb2.SkillsRequest(user_id="ann")
+    assert once.ask(ask) == repeated.ask(ask)
+    ask = behavioral_pb2.PreferencesRequest(user_id="ann")
+    assert once.ask(ask) == repeated.ask(ask)
+    assert once.handlers.status()["rows"] == repeated.handlers.status()["rows"]
+
+
+def test_feedback_on_a_skill_never_selected_goes_to_the_bucket_of_an_unknown_situation(consenting):
+    consenting.feedback("casual_chat")
+    (bucket,) = consenting.ask(behavioral_pb2.PreferencesRequest(user_id="ann")).buckets
+    assert bucket.bucket == bucket_of("", "", "")
 
 
 def test_another_thumb_on_the_same_message_is_evidence_of_its_own(consenting):
