@@ -60,19 +60,27 @@ def model_line(face: Face) -> str:
 
     try:
         with open_link(face.home, "operator") as link:
-            return model_words(worker_status(link, "model"))
+            return model_words(model_account(worker_status(link, "model")))
     except AicoMemoryError as error:
         return f"not answering ({error.code})"
 
 
-def model_words(status: dict[str, Any]) -> str:
-    """One line about the model of a model worker's status."""
-    model = status.get("model")
-    if not isinstance(model, dict):
-        return str(model or status.get("detail") or "not answering")
-    name, source = model.get("name", "?"), model.get("source", "")
-    notes = [str(model[key]) for key in ("served_by", "note") if model.get(key)]
-    return ", ".join([f"{name} ({source})" if source else str(name), *notes])
+def model_account(status: dict[str, Any]) -> dict[str, Any] | None:
+    """What matters of a model worker's status: which model answers, from where, and why that one."""
+    if "model" not in status:
+        return None
+    keys = ("model", "configured", "source", "reason", "served_by", "export_failure", "fingerprint", "languages", "device")
+    return {"name": status["model"], **{key: status[key] for key in keys[1:] if key in status}}
+
+
+def model_words(model: dict[str, Any] | None) -> str:
+    """One line about the model that answers."""
+    if model is None:
+        return "not answering"
+    words = f"{model['name']} ({model.get('source', '?')}, served by {model.get('served_by', '?')})"
+    if model.get("configured") not in (None, model["name"]):
+        words += f"; configured is {model['configured']}: {model.get('reason', '')}"
+    return words
 
 
 def _keys(source: str) -> str:

@@ -159,7 +159,7 @@ def _processes(face: Face) -> Iterator[Finding]:
             yield Finding("processes", "fault", f"{name} does not answer ({worker['error']})", f"aico-memory restart {name}")
     for alarm in report["alarms"]:
         yield Finding("alarms", "fault", str(alarm), "See `aico-memory status --json`.")
-    yield Finding("model", "ok" if report["model"] else "fault", model_words({"model": report["model"]}))
+    yield Finding("model", "ok" if report["model"] else "fault", model_words(report["model"]))
     behind = [f"{consumer['name']} {consumer['lag']}" for consumer in report["consumers"] if consumer["lag"]]
     yield Finding("processes", "ok", f"{len(report['processes'])} known; behind: {', '.join(behind) or 'nobody'}")
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from aico_memory.bus.link import Link
     from aico_memory.client import MemoryClient
 
+WIDE = 400
 SHARED = ("--home", "--identity")
 SHARED_FLAGS = ("--json",)
 
@@ -74,8 +75,8 @@ class Face:
     home: Home
     identity: str = "default"
     as_json: bool = False
-    out: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
-    err: Console = field(default_factory=lambda: Console(stderr=True, highlight=False, soft_wrap=True))
+    out: Console = field(default_factory=lambda: _console(False))
+    err: Console = field(default_factory=lambda: _console(True))
 
     def show(self, data: Any, text: Callable[[Any], None] | None = None) -> None:
         """JSON of `data` where that is asked for, else what `text` writes of it."""
@@ -124,6 +125,12 @@ class Face:
 
         with open_link(self.home, "operator" if self.identity == "default" else self.identity) as link:
             yield link
+
+
+def _console(stderr: bool) -> Console:
+    # Tables that go into a file or a pipe are not cut to a terminal's width.
+    width = None if (sys.stderr if stderr else sys.stdout).isatty() else WIDE
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=width)
 
 
 def face_of(context: typer.Context) -> Face:

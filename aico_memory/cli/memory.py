@@ -10,7 +10,6 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
-from aico_memory.clock import parse_time
 from aico_memory.errors import InvalidMessage
 
 PANEL = "Memory"
@@ -76,9 +75,10 @@ def search(
     filters = {"kind": kind or None, "tier": tier or None, "status": status or None, "session_id": session,
                "since": since, "until": until}  # fmt: skip
     filters = {key: value for key, value in filters.items() if value is not None}
-    times = {"as_of": as_of and parse_time(as_of), "known_as_of": known_as_of and parse_time(known_as_of)}
     with face.client() as client:
-        found = client.search(query, user, top_k=top_k, filters=filters or None, explain=explain, **times)
+        found = client.search(
+            query, user, top_k=top_k, as_of=as_of, known_as_of=known_as_of, filters=filters or None, explain=explain
+        )
     face.show(found, lambda data: _print_results(face, data))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from aico_memory.cli.announce import bus_address, model_words
+from aico_memory.cli.announce import bus_address, model_account, model_words
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Exit, Face, face_of
 from aico_memory.clock import format_time
@@ -86,8 +86,7 @@ def _ask(face: Face, table: ProcessTable, report: dict[str, Any]) -> None:
     report["journal"] = statistics
     report["alarms"] += statistics.get("alarms", [])
     report["workers"] = workers
-    model = workers.get("model", {})
-    report["model"] = model.get("model", model or None)
+    report["model"] = model_account(workers.get("model", {}))
     report["idle"] = workers.get("scheduler", {}).get("idle")
 
 
@@ -119,7 +118,7 @@ def _print(face: Face, report: dict[str, Any]) -> None:
     face.out.print()
     endpoints = report["endpoints"]
     face.out.print(f"bus         {endpoints.get('router', '?')}  {endpoints.get('delivery', '?')}")
-    face.out.print(f"model       {escape(model_words({'model': report['model']}))}")
+    face.out.print(f"model       {escape(model_words(report['model']))}")
     key = report["encryption"]
     face.out.print(
         f"encryption  {'on' if key['enabled'] else 'off'}, key: {key['key']}"

@@ -30,9 +30,7 @@ def record(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="File to write; .gz and .zst are compressed.")],
     start: Annotated[int, typer.Option("--from", min=0, help="Begin after this global sequence.")] = 0,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also what the workers published.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also what the workers published.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Go on recording until Ctrl-C.")] = False,
 ) -> None:
     """Write the journal's messages from outside as a stream that `replay` understands."""
@@ -111,9 +109,7 @@ def _print_account(face: Face, account: dict[str, Any]) -> None:
 @command(app, "export", "export --canonical -o today.jsonl", "export --canonical --user ana", panel=PANEL)
 def export(
     context: typer.Context,
-    canonical: Annotated[
-        bool, typer.Option("--canonical", help="Sorted, no operational fields; the only form.")
-    ] = True,
+    canonical: Annotated[bool, typer.Option("--canonical", help="Sorted, no operational fields; the only form.")] = True,
     user: Annotated[str, typer.Option("--user", "-u", help="Only this user.")] = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")] = None,
 ) -> None:
@@ -146,9 +142,7 @@ def diff_exports(
     context: typer.Context,
     left: Annotated[Path, typer.Argument(exists=True, dir_okay=False)],
     right: Annotated[Path, typer.Argument(exists=True, dir_okay=False)],
-    stream: Annotated[
-        Path | None, typer.Option(help="The stream that both went through.")
-    ] = None,
+    stream: Annotated[Path | None, typer.Option(help="The stream that both went through.")] = None,
 ) -> None:
     """Compare two canonical exports and name the first event that differs; exit code 1 where one does."""
     face = face_of(context)

@@ -92,7 +92,7 @@ class HomeLock:
     """One supervisor a home: the lock lives as long as the process that took it."""
 
     def __init__(self, home: Home) -> None:
-        home.run.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.ensure()
         self._descriptor = os.open(home.run / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

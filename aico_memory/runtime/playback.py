@@ -24,7 +24,6 @@ from aico_memory.runtime.clocks import MANUAL, clock_for, clock_mode
 from aico_memory.runtime.links import OPERATOR, make_link, open_link
 from aico_memory.runtime.processes import restart_process
 from aico_memory.runtime.settling import quiet, schedule_caught_up
-from aico_memory.runtime.skill_of import fill_skill
 from aico_memory.runtime.sleeping import await_sleep, start_sleep
 from aico_memory.runtime.waiting import until
 from aico_memory.vault.curve_keys import IdentityKeys, add_identity, list_identities, load_identity
@@ -42,7 +41,6 @@ class PlaybackAccount:
     published: int = 0
     refused: int = 0
     marks: int = 0
-    skipped: int = 0
     # Frames that ended otherwise than the stream says.
     unexpected: list[str] = field(default_factory=list)
 
@@ -131,15 +129,7 @@ class Player:
 
     def _publish(self, frame: recording_pb2.RecordedFrame) -> None:
         recorded = frame.record
-        envelope = recorded.envelope
-        if frame.skill_of_request:
-            self._settle()
-            filled = fill_skill(self._operator, recorded.user, frame.skill_of_request, envelope)
-            if filled is None:
-                self.account.skipped += 1
-                return
-            envelope = filled
-        record = OutgoingRecord(recorded.event_id, recorded.topic, recorded.user, envelope)
+        record = OutgoingRecord(recorded.event_id, recorded.topic, recorded.user, recorded.envelope)
         try:
             link = self._link(frame.sender or DEFAULT)
             self._pending.append((frame, link.publish([record])[0]))

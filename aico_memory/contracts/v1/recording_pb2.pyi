@@ -200,7 +200,6 @@ class RecordedFrame(_message.Message):
     RAW_FIELD_NUMBER: _builtins.int
     MARK_FIELD_NUMBER: _builtins.int
     EXPECT_FIELD_NUMBER: _builtins.int
-    SKILL_OF_REQUEST_FIELD_NUMBER: _builtins.int
     LABEL_FIELD_NUMBER: _builtins.int
     ordinal: _builtins.int
     at_us: _builtins.int
@@ -211,8 +210,6 @@ class RecordedFrame(_message.Message):
     """A frame as it was sent, malformed or not."""
     expect: _builtins.str
     """Code of the refusal that belongs to the stream; empty: it is accepted."""
-    skill_of_request: _builtins.str
-    """Feedback on a choice that is made during replay: the skill chosen for this request is filled in."""
     label: _builtins.str
     @_builtins.property
     def record(self) -> Global___RecordedRecord: ...
@@ -228,12 +225,11 @@ class RecordedFrame(_message.Message):
         raw: _builtins.bytes = ...,
         mark: Global___Mark | None = ...,
         expect: _builtins.str = ...,
-        skill_of_request: _builtins.str = ...,
         label: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["mark", b"mark", "raw", b"raw", "record", b"record", "what", b"what"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "expect", b"expect", "label", b"label", "mark", b"mark", "ordinal", b"ordinal", "raw", b"raw", "record", b"record", "sender", b"sender", "skill_of_request", b"skill_of_request", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "expect", b"expect", "label", b"label", "mark", b"mark", "ordinal", b"ordinal", "raw", b"raw", "record", b"record", "sender", b"sender", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_what: _TypeAlias = _typing.Literal["record", "raw", "mark"]  # noqa: Y015
     _WhichOneofArgType_what: _TypeAlias = _typing.Literal["what", b"what"]  # noqa: Y015
