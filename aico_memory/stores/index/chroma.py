@@ -42,6 +42,7 @@ class ChromaVectorIndex:
         self._name = name
         self._batch = min(load_batch, int(self._client.get_max_batch_size()))
         self._collection = self._open()
+        self._dropped = False
 
     def build(self) -> None:
         """Fill an empty collection from the truth, a bounded batch at a time; changes may come in between."""
@@ -96,14 +97,14 @@ class ChromaVectorIndex:
 
     def close(self) -> None:
         """Drop an in-memory collection; one on disk stays."""
-        if self._client.get_settings().is_persistent:
-            return
-        with self._lock:
-            self._client.delete_collection(self._name)
+        if not self._client.get_settings().is_persistent:
+            self.drop()
 
     def drop(self) -> None:
         with self._lock:
-            self._client.delete_collection(self._name)
+            if not self._dropped:
+                self._client.delete_collection(self._name)
+                self._dropped = True
 
     def _open(self) -> Any:
         # Chroma's default is L2; an embedding function of its own would download a model.

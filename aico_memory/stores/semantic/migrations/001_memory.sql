@@ -161,9 +161,8 @@ CREATE TABLE index_job (
     after_row INTEGER NOT NULL
 ) STRICT;
 
--- BM25 over tokens made by our own rules; holds no text. The scope is a token, so one user's words match for him only.
-CREATE VIRTUAL TABLE memory_text USING fts5 (
-    scope, words, content = '', contentless_delete = 1, tokenize = 'ascii'
-);
+-- BM25 over tokens made by our own rules. The scope is a token, so one user's words match for him only.
+-- It keeps its tokens: a contentless table would go on counting what was deleted, which distorts every score.
+CREATE VIRTUAL TABLE memory_text USING fts5 (scope, words, tokenize = 'ascii');
 INSERT INTO memory_text (memory_text, rank) VALUES ('rank', 'bm25(0.0, 1.0)');
 INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
