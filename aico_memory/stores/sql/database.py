@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Self
 from weakref import WeakSet
+
+from sqlcipher3 import dbapi2
 
 from aico_memory.errors import StoreCorrupt, WrongKey
 from aico_memory.stores.ownership import OwnerLock, check_key, leave_proof
@@ -126,12 +128,11 @@ class Database:
         with self._writing:
             for reader in list(self._readers):
                 reader.connection.close()
-            try:
-                with translated(self.path):
-                    self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            finally:
-                self._writer.close()
-                self._lock.release()
+            # Without room for that the log stays, and the next start empties it.
+            with suppress(dbapi2.DatabaseError):
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._writer.close()
+            self._lock.release()
 
     def __enter__(self) -> Self:
         return self

@@ -87,9 +87,10 @@ def translated(path: Path) -> Iterator[None]:
 def _translate(text: str, path: Path) -> AicoMemoryError | None:
     if "not a database" in text:
         return WrongKey(f"The key does not open {path}, or its first page is damaged")
-    if "disk is full" in text:
-        return StorageFull(f"There is no room to write {path}")
-    if "malformed" in text or "disk I/O error" in text:
+    # A full disk shows as an I/O error too, where the shared index of the log cannot grow.
+    if "disk is full" in text or "disk I/O error" in text:
+        return StorageFull(f"{path} cannot be written: {text}")
+    if "malformed" in text:
         return StoreCorrupt(f"{path} is damaged: {text}")
     if "database is locked" in text:
         return StoreLocked(f"{path} stays locked by another connection")

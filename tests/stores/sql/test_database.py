@@ -7,7 +7,7 @@ import threading
 import pytest
 from sqlcipher3 import dbapi2
 
-from aico_memory.errors import StoreCorrupt, StoreLocked, WrongKey
+from aico_memory.errors import StorageFull, StoreCorrupt, StoreLocked, WrongKey
 from aico_memory.stores.sql import Database
 
 SECRET = "the orchard behind the mill"
@@ -197,6 +197,22 @@ def test_a_damaged_first_page_is_damage_and_not_a_wrong_key(place):
     place.path.write_bytes(content)
     with pytest.raises(StoreCorrupt):
         place.open()
+
+
+def test_a_full_disk_refuses_the_write_whole_and_goes_on_when_there_is_room(place):
+    with place.open() as database:
+        write_fact(database, "before")
+        with database.write() as connection:
+            pages = connection.execute("PRAGMA page_count").fetchone()[0]
+            connection.execute(f"PRAGMA max_page_count = {pages + 1}").fetchall()
+        with pytest.raises(StorageFull, match=r"facts\.db"), database.write() as connection:
+            connection.execute("INSERT INTO facts (text) VALUES ('small')")
+            connection.execute("INSERT INTO facts (text) VALUES (?)", ("large" * 10_000,))
+        assert facts(database) == ["before"]
+        with database.write() as connection:
+            connection.execute("PRAGMA max_page_count = 1000000").fetchall()
+        write_fact(database, "after")
+        assert facts(database) == ["before", "after"]
 
 
 def test_a_closed_database_says_so(place):
