@@ -16,7 +16,7 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.wire import OutgoingRecord
-from aico_memory.errors import AicoMemoryError, DeadlineExceeded, NotFound, TooLarge
+from aico_memory.errors import AicoMemoryError, BusUnavailable, ClosedConnection, DeadlineExceeded, NotFound, TooLarge
 from aico_memory.ids import new_id
 from aico_memory.paths import Home
 from aico_memory.runtime.clocks import clock_for
@@ -110,7 +110,9 @@ class Session:
             try:
                 # A look is lost with a dying worker: each has a short time of its own, and the reply may come meanwhile.
                 found = await self.ask(stored, user, seconds=min(_LOOK_SECONDS, max(0.1, deadline - time.monotonic())))
-            except (NotFound, DeadlineExceeded):
+            except (NotFound, DeadlineExceeded, BusUnavailable) as error:
+                if isinstance(error, ClosedConnection):
+                    raise
                 if time.monotonic() >= deadline:
                     waiting.cancel()
                     raise self._late(topic) from None
