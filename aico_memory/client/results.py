@@ -92,10 +92,15 @@ class HistoryEntry(TypedDict):
     """One change of a memory."""
 
     memory_id: str
-    # ADD | UPDATE | DELETE, or what else happened, in capitals.
+    # ADD | UPDATE | DELETE (it holds no longer), or the field that changed, in capitals.
     event: str
+    field: str
+    # The text before and after; None where the memory did not hold.
     old_memory: str | None
     new_memory: str | None
+    # Of the field that changed.
+    old_value: str | None
+    new_value: str | None
     created_at: str | None
     reason: str | None
     cause: str | None

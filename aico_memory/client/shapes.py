@@ -27,14 +27,9 @@ from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 
-_EVENTS = {
-    "created": "ADD",
-    "add": "ADD",
-    "updated": "UPDATE",
-    "superseded": "UPDATE",
-    "text": "UPDATE",
-    "invalidated": "DELETE",
-}
+# A change of the text, and the states in which a memory holds no longer.
+_EVENTS = {"created": "ADD", "text": "UPDATE"}
+_GONE = frozenset({"invalid", "expired", "disabled", "superseded"})
 
 
 def memory_shape(record: semantic_pb2.MemoryRecord) -> Memory:
@@ -118,18 +113,30 @@ def message_shape(message: working_pb2.StoredMessage) -> RawMessage:
 
 def history_shape(memory_id: str, changes: Iterable[semantic_pb2.EvolutionRecord]) -> list[HistoryEntry]:
     """The changes of a memory, oldest first."""
-    return [
-        {
-            "memory_id": memory_id,
-            "event": _EVENTS.get(change.what, change.what.upper()),
-            "old_memory": change.old_value or None,
-            "new_memory": change.new_value or None,
-            "created_at": format_us(change.at_us),
-            "reason": change.reason or None,
-            "cause": id_text(change.cause_event_id) if change.cause_event_id else None,
-        }
-        for change in changes
-    ]
+    shaped: list[HistoryEntry] = []
+    text: str | None = None
+    for change in changes:
+        event = _EVENTS.get(change.what, change.what.upper())
+        before = text
+        if event in ("ADD", "UPDATE"):
+            before, text = change.old_value or None, change.new_value or None
+        elif change.what == "status" and change.new_value in _GONE:
+            event, text = "DELETE", None
+        shaped.append(
+            {
+                "memory_id": memory_id,
+                "event": event,
+                "field": change.what,
+                "old_memory": before,
+                "new_memory": text,
+                "old_value": change.old_value or None,
+                "new_value": change.new_value or None,
+                "created_at": format_us(change.at_us),
+                "reason": change.reason or None,
+                "cause": id_text(change.cause_event_id) if change.cause_event_id else None,
+            }
+        )
+    return shaped
 
 
 def context_shape(answer: context_pb2.ContextAnswer, explain: bool) -> Context:
