@@ -78,7 +78,9 @@ def find_configured(name: str) -> Weights:
     """The weights of a folder or of a hub name, from this machine only; ModelUnavailable at once where there are none."""
     folder = Path(name).expanduser()
     if folder.is_dir():
-        found = Weights(name, folder.resolve(), "folder", "configured, and its folder is there", spoken_languages(name))
+        folder = folder.resolve()
+        # The folder's name alone: a fingerprint must survive that the folder is moved.
+        found = Weights(folder.name, folder, "folder", "configured, and its folder is there", spoken_languages(folder.name))
     else:
         found = Weights(name, _cached(name), "hub cache", "configured, and its weights are cached", spoken_languages(name))
     if not (found.folder / "config.json").is_file() or not any((found.folder / file).is_file() for file in _WEIGHT_FILES):

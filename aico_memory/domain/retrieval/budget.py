@@ -27,13 +27,14 @@ def fit(items: Sequence[ContextItem], *, max_items: int, max_tokens: int, count:
 
     An item longer than its share of the tokens is shortened rather than dropped.
     """
-    dropped: list[tuple[str, str]] = []
-    lines = {item.id: _line(item, int(max_tokens * item_share), count) for item in items}
     # Best first for keeping: pinned constraints, then by the order given.
     order = sorted(range(len(items)), key=lambda at: (not _is_anchor(items[at]), at))
     kept = order[:max_items]
-    dropped += [(items[at].id, "max_items") for at in order[max_items:]]
-    sizes = {item.id: count(line) for item, line in ((items[at], lines[items[at].id]) for at in kept)}
+    dropped = [(items[at].id, "max_items") for at in order[max_items:]]
+    lines: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for at in kept:
+        lines[items[at].id], sizes[items[at].id] = _line(items[at], int(max_tokens * item_share), count)
     total = count(format_block([""])) + sum(sizes.values())
     while kept and total > max_tokens:
         total -= sizes[items[kept[-1]].id]
@@ -61,12 +62,14 @@ def shorten(text: str, limit: int, count: Count) -> str:
     return text[:low].rstrip() + ELLIPSIS
 
 
-def _line(item: ContextItem, limit: int, count: Count) -> str:
+def _line(item: ContextItem, limit: int, count: Count) -> tuple[str, int]:
+    """The item's line, of a shortened text where it has more than `limit` tokens, and its tokens."""
     line = format_line(item)
-    over = count(line) - limit
-    if over <= 0:
-        return line
-    return format_line(item, shorten(item.text, max(0, count(item.text) - over), count))
+    size = count(line)
+    if size <= limit:
+        return line, size
+    line = format_line(item, shorten(item.text, max(0, count(item.text) - (size - limit)), count))
+    return line, count(line)
 
 
 def _block(items: Sequence[ContextItem], kept: Sequence[int], lines: dict[str, str], count: Count) -> tuple[str, int]:
