@@ -9,7 +9,7 @@ from typing import Any
 from aico_memory.clock import from_us, to_us
 from aico_memory.domain.scheduling.cron import next_firing
 from aico_memory.domain.scheduling.job import Firing, Job, Outcome
-from aico_memory.domain.scheduling.plan import SECOND_US, JobMark, mark_for, overdue, plan, release
+from aico_memory.domain.scheduling.plan import SECOND_US, JobMark, mark_for, overdue, plan, release, take_over
 from aico_memory.settings.scheduler import SchedulerSettings
 from aico_memory.stores.scheduler.port import SchedulerLedger, SchedulerStore
 from services.scheduler.triggers import trigger_record
@@ -52,14 +52,16 @@ class Ticker:
             with self._store.reading() as ledger:
                 self._open = (ledger.waiting(), ledger.running())
         waiting, running = self._open
-        due = self._due(now_us, {firing.job for firing in waiting if not firing.manual})
+        due = self._due(now_us)
+        due, replaced = _replacing(due, waiting, now_us)
+        waiting = [firing for firing in waiting if all(firing.firing_id != one.firing_id for one in replaced)]
         late = overdue(running, self._jobs, now_us)
         planned = [firing for firing in due if firing.outcome is Outcome.PLANNED]
         busy = [firing for firing in running if firing not in late]
         going = release([*waiting, *planned], busy, self._jobs, now_us, idle)
         if not (due or late or going):
             return []
-        fired = self._commit(due, late, going, now_us)
+        fired = self._commit(due, [*replaced, *_failed(late, now_us)], going, now_us)
         self._open = None
         return fired
 
@@ -80,7 +82,7 @@ class Ticker:
                     detail = "The job was taken off the schedule"
                     ledger.put(replace(firing, outcome=Outcome.MISSED, finished_us=now_us, detail=detail))
 
-    def _due(self, now_us: int, already_waiting: set[str]) -> list[Firing]:
+    def _due(self, now_us: int) -> list[Firing]:
         found = []
         for name, next_us in self._next_us.items():
             if next_us > now_us:
@@ -89,21 +91,18 @@ class Ticker:
             firing = plan(job, self._marks[name], now_us, self._settings.misfire_grace_seconds * SECOND_US)
             if firing is None:
                 continue
-            if firing.outcome is Outcome.PLANNED and name in already_waiting:
-                firing = replace(firing, outcome=Outcome.MISSED, detail="An earlier firing of the job was still waiting")
             found.append(firing if firing.outcome is Outcome.PLANNED else replace(firing, finished_us=now_us))
         return found
 
-    def _commit(self, due: list[Firing], late: list[Firing], going: list[Firing], now_us: int) -> list[Firing]:
+    def _commit(self, due: list[Firing], ended: list[Firing], going: list[Firing], now_us: int) -> list[Firing]:
         marks = {firing.job: replace(self._marks[firing.job], evaluated_us=firing.planned_us) for firing in due}
         with self._store.state.transaction() as transaction:
             ledger = self._store.within(transaction)
             for firing in due:
                 ledger.put(firing)
                 ledger.set_mark(marks[firing.job])
-            for firing in late:
-                detail = "No end was reported within the job's maximum duration"
-                ledger.put(replace(firing, outcome=Outcome.FAILED, finished_us=now_us, detail=detail))
+            for firing in ended:
+                ledger.put(firing)
             fired = [fire(ledger, transaction, self._jobs[firing.job], firing, now_us) for firing in going]
             if now_us - self._pruned_us >= _DAY_US:
                 ledger.prune(now_us - self._settings.history_days * _DAY_US)
@@ -116,3 +115,22 @@ class Ticker:
     def _remember(self, job: Job, mark: JobMark) -> None:
         self._marks[job.name] = mark
         self._next_us[job.name] = to_us(next_firing(job.cron, from_us(mark.evaluated_us)))
+
+
+def _replacing(due: list[Firing], waiting: list[Firing], now_us: int) -> tuple[list[Firing], list[Firing]]:
+    """The due firings, each in the place of an earlier one of its job that still waits, and those earlier ones."""
+    earlier = {firing.job: firing for firing in waiting if not firing.manual}
+    fresh, replaced = [], []
+    for firing in due:
+        if firing.outcome is Outcome.PLANNED and firing.job in earlier:
+            taken, gone = take_over(firing, earlier[firing.job], now_us)
+            fresh.append(taken)
+            replaced.append(gone)
+        else:
+            fresh.append(firing)
+    return fresh, replaced
+
+
+def _failed(late: list[Firing], now_us: int) -> list[Firing]:
+    detail = "No end was reported within the job's maximum duration"
+    return [replace(firing, outcome=Outcome.FAILED, finished_us=now_us, detail=detail) for firing in late]

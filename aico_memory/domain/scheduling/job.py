@@ -72,6 +72,8 @@ class Firing:
     manual: bool = False
     # Earlier firings of the same job that this one stands in for.
     missed: int = 0
+    # Planned time of the first of those that were still waiting; 0 where none was. Waiting counts from here.
+    since_us: int = 0
     detail: str = ""
     user_ids: tuple[str, ...] = field(default=())
     phases: tuple[str, ...] = field(default=())

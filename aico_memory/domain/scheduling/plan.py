@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aico_memory.clock import from_us, to_us
 from aico_memory.domain.scheduling.cron import due, latest_due
@@ -59,6 +59,17 @@ def plan(job: Job, mark: JobMark, now_us: int, grace_us: int) -> Firing | None:
     )
 
 
+def take_over(later: Firing, waiting: Firing, now_us: int) -> tuple[Firing, Firing]:
+    """The later firing of a job in the place of one that still waits, and what becomes of the earlier.
+
+    The later one has waited since the earlier did: its latest time does not move away.
+    """
+    since_us = waiting.since_us or waiting.planned_us
+    fresh = replace(later, since_us=since_us, missed=later.missed + waiting.missed + 1)
+    gone = replace(waiting, outcome=Outcome.MISSED, finished_us=now_us, detail="A later firing took its place")
+    return fresh, gone
+
+
 def release(
     waiting: Iterable[Firing], running: Sequence[Firing], jobs: Mapping[str, Job], now_us: int, idle: bool
 ) -> list[Firing]:
@@ -93,6 +104,7 @@ def overdue(running: Iterable[Firing], jobs: Mapping[str, Job], now_us: int) -> 
 def _time_has_come(job: Job, firing: Firing, now_us: int, idle: bool) -> bool:
     if firing.manual:
         return True
-    if now_us < firing.planned_us + jitter_us(firing.firing_id, job.jitter):
+    since_us = firing.since_us or firing.planned_us
+    if now_us < since_us + jitter_us(firing.firing_id, job.jitter):
         return False
-    return not job.waits_for_idle or idle or now_us >= firing.planned_us + job.latest * SECOND_US
+    return not job.waits_for_idle or idle or now_us >= since_us + job.latest * SECOND_US

@@ -14,8 +14,8 @@ from aico_memory.domain.scheduling.job import Firing, Outcome
 from aico_memory.domain.scheduling.plan import JobMark
 from aico_memory.stores.sql import Connection, Database, SqlConsumerState, SqlTransaction
 
-_COLUMNS = "firing_id, job, planned_us, outcome, fired_us, finished_us, manual, missed, detail, user_ids, phases"
-_PUT = f"INSERT OR REPLACE INTO firing ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_COLUMNS = "firing_id, job, planned_us, outcome, fired_us, finished_us, manual, missed, since_us, detail, user_ids, phases"
+_PUT = f"INSERT OR REPLACE INTO firing ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _OPEN = f"SELECT {_COLUMNS} FROM firing WHERE outcome = ? AND finished_us = 0 ORDER BY planned_us, firing_id"
 _HISTORY = f"SELECT {_COLUMNS} FROM firing ORDER BY planned_us DESC, firing_id DESC LIMIT ?"
 _NEWEST = """
@@ -98,13 +98,13 @@ class SqlSchedulerStore:
 def _row(firing: Firing) -> tuple[object, ...]:
     return (
         firing.firing_id.bytes, firing.job, firing.planned_us, firing.outcome.value, firing.fired_us, firing.finished_us,
-        int(firing.manual), firing.missed, firing.detail, json.dumps(firing.user_ids), json.dumps(firing.phases),
+        int(firing.manual), firing.missed, firing.since_us, firing.detail, json.dumps(firing.user_ids), json.dumps(firing.phases),
     )  # fmt: skip
 
 
 def _firing(row: Any) -> Firing:
-    firing_id, job, planned_us, outcome, fired_us, finished_us, manual, missed, detail, user_ids, phases = row
+    firing_id, job, planned_us, outcome, fired_us, finished_us, manual, missed, since_us, detail, user_ids, phases = row
     return Firing(
-        uuid.UUID(bytes=firing_id), job, planned_us, Outcome(outcome), fired_us, finished_us, bool(manual), missed, detail,
+        uuid.UUID(bytes=firing_id), job, planned_us, Outcome(outcome), fired_us, finished_us, bool(manual), missed, since_us, detail,
         tuple(json.loads(user_ids)), tuple(json.loads(phases)),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,18 @@ def test_a_job_waits_for_idleness_and_runs_at_its_latest_time_anyway(jobs: dict[
     assert not scheduler.page().idle
     scheduler.advance(60 * SECOND)
     assert len(scheduler.fired()) == 1, "02:00 and two hours"
+
+
+def test_a_later_firing_takes_the_place_of_one_that_waits_without_waiting_anew(jobs: dict[str, Job]) -> None:
+    patient = {"nightly": replace(jobs["nightly"], latest=30 * 3600)}
+    scheduler = Scheduler(patient, now_us=to_us(datetime(2026, 11, 22, 1, 50, tzinfo=UTC)))
+    scheduler.load = 90.0
+    scheduler.advance(HOUR // 4, steps=4 * 30)
+    assert scheduler.fired() == []
+    assert sorted(scheduler.outcomes("nightly")) == ["missed", "planned"]
+    scheduler.advance(HOUR // 4)
+    (start,) = scheduler.fired()
+    assert from_us(start.planned_at_us) == datetime(2026, 11, 23, 2, tzinfo=UTC), "the later one, 30 hours after the first"
 
 
 def test_a_quiet_machine_without_messages_lets_a_waiting_job_go(jobs: dict[str, Job]) -> None:

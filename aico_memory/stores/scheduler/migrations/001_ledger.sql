@@ -16,6 +16,7 @@ CREATE TABLE firing (
     finished_us INTEGER NOT NULL,
     manual      INTEGER NOT NULL,
     missed      INTEGER NOT NULL,
+    since_us    INTEGER NOT NULL,
     detail      TEXT    NOT NULL,
     user_ids    TEXT    NOT NULL,
     phases      TEXT    NOT NULL
