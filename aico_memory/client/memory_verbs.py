@@ -126,13 +126,24 @@ class MemoryVerbs:
     async def messages(self, user_id: str, session_id: str | None = None, limit: int = 100) -> list[RawMessage]:
         """The raw messages in working memory, newest last."""
         user = checked_user(user_id)
-        request = working_pb2.ReadMessages(
-            user_id=user,
-            session_id=optional_text(session_id, "session_id"),
-            limit=checked_count(limit, "limit", MAX_PAGE),
-        )
-        page = await self._session.ask(request, user)
-        return [message_shape(message) for message in page.messages]
+        session = optional_text(session_id, "session_id")
+        wanted = checked_count(limit, "limit", MAX_PAGE)
+        found: list[working_pb2.StoredMessage] = []
+        while True:
+            # An answer is cut at its size in bytes: go back from the oldest message that came.
+            before = found[0].event_id if found else b""
+            request = working_pb2.ReadMessages(
+                user_id=user, session_id=session, limit=wanted - len(found), before_event_id=before
+            )
+            try:
+                page = await self._session.ask(request, user)
+            except NotFound:
+                # That message has expired meanwhile; what is older goes with it sooner or later.
+                break
+            found[:0] = page.messages
+            if not page.cut:
+                break
+        return [message_shape(message) for message in found]
 
     async def get(self, memory_id: str, user_id: str | None = None) -> Memory:
         """One memory. `user_id` may be left out where this client has met the memory. Raises NotFound."""
