@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.v1 import sleep_pb2
-from aico_memory.errors import NotFound
+from aico_memory.errors import DeadlineExceeded, NotFound
 from aico_memory.runtime.waiting import until
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def await_sleep(link: Link, firing: str, seconds: float, progressed: Callable[[i
     def ended() -> Any | None:
         try:
             page = link.request(sleep_pb2.RunsRequest(firing_id=firing, limit=1), timeout=ASK_SECONDS).result(ASK_SECONDS + 1)
-        except NotFound:
+        except (NotFound, DeadlineExceeded):
+            # Not begun yet, or the worker is just starting again.
             return None
         for run in page.runs:
             progressed(run.users_done)
