@@ -23,11 +23,18 @@ class _Work:
 
 
 class EmbeddingQueue:
-    """Orders the work of one embedder; every answer is a future."""
+    """Orders the work of one embedder; every answer is a future.
 
-    def __init__(self, embedder: Embedder, *, slice_texts: int = 8, waiting_texts: int = 20_000) -> None:
+    On one CPU thread a batch takes as long as its texts one after another, so slices
+    are small and questions are answered singly; `together` merges them for a GPU.
+    """
+
+    def __init__(
+        self, embedder: Embedder, *, slice_texts: int = 2, waiting_texts: int = 20_000, together: bool = False
+    ) -> None:
         self._embedder = embedder
         self._slice = slice_texts
+        self._together = together
         self._most = waiting_texts
         self._interactive: deque[_Work] = deque()
         self._bulk: deque[_Work] = deque()
@@ -79,11 +86,11 @@ class EmbeddingQueue:
             self._embed(chosen)
 
     def _choose(self) -> list[tuple[_Work, list[str]]]:
-        """Every text of people who wait, or one slice of bulk work."""
+        """The next question (all questions where they go together), or one slice of bulk work."""
         if self._interactive:
-            chosen = [(work, work.texts) for work in self._interactive]
-            self._interactive.clear()
-            return chosen
+            count = len(self._interactive) if self._together else 1
+            questions = [self._interactive.popleft() for _ in range(count)]
+            return [(work, work.texts) for work in questions]
         work = self._bulk[0]
         part = work.texts[work.at : work.at + self._slice]
         if work.at + len(part) == len(work.texts):

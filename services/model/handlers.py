@@ -24,6 +24,7 @@ from services.model.labels import Labels, load_labels
 
 # An answer of 768-dimensional vectors stays below the bus's megabyte.
 MAX_TEXTS = 256
+CUDA_SLICE_FACTOR = 32
 
 
 class ModelHandlers(Handlers):
@@ -36,7 +37,13 @@ class ModelHandlers(Handlers):
         self._embedder = embedder
         self._account = account
         self._labels = labels
-        self._queue = EmbeddingQueue(embedder, slice_texts=settings.slice_texts, waiting_texts=settings.waiting_texts)
+        on_gpu = account.device == "cuda"
+        self._queue = EmbeddingQueue(
+            embedder,
+            slice_texts=settings.slice_texts * (CUDA_SLICE_FACTOR if on_gpu else 1),
+            waiting_texts=settings.waiting_texts,
+            together=on_gpu,
+        )
         self._queries = EmbeddingCache(settings.query_cache_entries, settings.query_cache_seconds)
         self._documents = EmbeddingCache(settings.document_cache_entries, settings.document_cache_seconds)
         self.requests: Mapping[str, RequestHandler] = MappingProxyType(

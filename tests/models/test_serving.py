@@ -89,6 +89,22 @@ def test_a_person_who_waits_goes_before_bulk_work_that_came_first() -> None:
     queue.close()
 
 
+@pytest.mark.parametrize(("together", "batches"), [(False, [("x",), ("y",)]), (True, [("x", "y")])])
+def test_questions_that_wait_are_answered_singly_or_together(together: bool, batches: list[tuple[str, ...]]) -> None:
+    gate = Gate()
+    queue = EmbeddingQueue(gate, together=together)
+    first = queue.submit(["first"], interactive=True)
+    assert gate.entered.acquire(timeout=WAIT)
+    questions = [queue.submit([text], interactive=True) for text in "xy"]
+    for _ in range(3):
+        gate.let.release()
+    for text, question in zip("xy", questions, strict=True):
+        np.testing.assert_allclose(question.result(WAIT), HashedEmbedder(8).embed([text]))
+    assert first.done()
+    assert gate.order[1:] == batches
+    queue.close()
+
+
 def test_a_failure_belongs_to_those_who_asked_and_the_others_are_served() -> None:
     gate = Gate()
     queue = EmbeddingQueue(gate, slice_texts=4)
@@ -104,7 +120,7 @@ def test_a_failure_belongs_to_those_who_asked_and_the_others_are_served() -> Non
 
 def test_too_much_bulk_work_is_refused_and_a_person_is_not() -> None:
     gate = Gate()
-    queue = EmbeddingQueue(gate, waiting_texts=3)
+    queue = EmbeddingQueue(gate, slice_texts=4, waiting_texts=3)
     first = queue.submit(["a", "b", "c"], interactive=False)
     with pytest.raises(RateLimited):
         queue.submit(["d"], interactive=False).result(WAIT)
