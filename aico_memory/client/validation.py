@@ -62,9 +62,13 @@ def moment_us(value: object, what: str) -> int:
     try:
         if isinstance(value, datetime):
             return to_us(value)
-        return to_us(parse_time(checked_text(value, what)))
+        text = checked_text(value, what)
     except NaiveTime as error:
         raise NaiveTime(f"{what}: {error.detail}") from None
+    try:
+        return to_us(parse_time(text))
+    except InvalidMessage as error:
+        raise type(error)(f"{what}: {error.detail}", error.mend) from None
     except OverflowError:
         raise InvalidMessage(f"{what} {value!r} is outside of the calendar") from None
 

@@ -1,0 +1,186 @@
+"""A list of messages is checked whole before anything of it is published."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aico_memory.client.validation import (
+    checked_count,
+    checked_filters,
+    checked_id,
+    checked_messages,
+    checked_reward,
+    checked_user,
+    json_object,
+    moment_us,
+)
+from aico_memory.errors import InvalidMessage, InvalidReward, NaiveTime
+
+
+def check(*messages: Any) -> Any:
+    return checked_messages(list(messages), "u", "s", "g", "p")
+
+
+def test_a_full_message_keeps_all_it_says() -> None:
+    identifier = uuid.uuid4()
+    ((given, message),) = check(
+        {
+            "role": "user",
+            "content": "Grüße",
+            "id": str(identifier).upper(),
+            "name": "Ana",
+            "timestamp": "2026-05-03T10:00:00.25+02:00",
+            "metadata": {"b": [1, None], "ü": "ß"},
+        }
+    )
+    assert given == identifier
+    assert (message.user_id, message.session_id, message.group_id, message.project_id) == ("u", "s", "g", "p")
+    assert (message.role, message.content, message.name) == ("user", "Grüße", "Ana")
+    assert message.said_at_us == int(datetime(2026, 5, 3, 8, 0, 0, 250_000, tzinfo=UTC).timestamp() * 1_000_000)
+    assert json.loads(message.metadata_json) == {"b": [1, None], "ü": "ß"}
+
+
+def test_a_short_message_leaves_the_rest_empty() -> None:
+    ((given, message),) = check({"role": "assistant", "content": "x"})
+    assert given is None
+    assert message.said_at_us == 0
+    assert message.metadata_json == message.name == ""
+
+
+def test_a_single_mapping_is_a_list_of_one() -> None:
+    assert len(checked_messages({"role": "user", "content": "x"}, "u", "", "", "")) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ({"role": "robot", "content": "x"}, "messages[1].role"),
+        ({"content": "x"}, "messages[1].role"),
+        ({"role": ["user"], "content": "x"}, "messages[1].role"),
+        ({"role": "user"}, "messages[1].content"),
+        ({"role": "user", "content": ""}, "messages[1].content is empty"),
+        ({"role": "user", "content": b"x"}, "messages[1].content"),
+        ({"role": "user", "content": "\ud800"}, "messages[1].content"),
+        ({"role": "user", "content": "x", "id": "17"}, "messages[1].id"),
+        ({"role": "user", "content": "x", "id": 17}, "messages[1].id"),
+        ({"role": "user", "content": "x", "name": 3}, "messages[1].name"),
+        ({"role": "user", "content": "x", "name": "n" * 257}, "messages[1].name"),
+        ({"role": "user", "content": "x", "timestamp": "yesterday"}, "no ISO 8601 time"),
+        ({"role": "user", "content": "x", "timestamp": 1_700_000_000}, "messages[1].timestamp"),
+        ({"role": "user", "content": "x", "metadata": "text"}, "messages[1].metadata"),
+        ({"role": "user", "content": "x", "metadata": {"a": {1, 2}}}, "messages[1].metadata"),
+        ({"role": "user", "content": "x", "metadata": {"a": float("nan")}}, "messages[1].metadata"),
+        ({"role": "user", "content": "x", "metadata": {1: 2}}, "messages[1].metadata"),
+        ({"role": "user", "content": "x", "metadata": {"a": "\udc00"}}, "messages[1].metadata"),
+        ({"role": "user", "content": "x", "said": "now"}, "unknown keys said"),
+        ("hello", "messages[1] must be a mapping"),
+    ],
+)
+def test_the_first_fault_is_named_with_its_place(message: Any, named: str) -> None:
+    with pytest.raises(InvalidMessage) as caught:
+        check({"role": "user", "content": "good"}, message)
+    assert named in caught.value.detail
+
+
+@pytest.mark.parametrize("messages", ["hello", 3, None, {1, 2}, b"x"])
+def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
+    with pytest.raises(InvalidMessage, match="messages must be a list"):
+        checked_messages(messages, "u", "", "", "")
+
+
+@pytest.mark.parametrize("moment", ["2026-01-31T18:00:00", datetime(2026, 1, 31)])
+def test_a_time_without_zone_is_a_typed_error(moment: Any) -> None:
+    with pytest.raises(NaiveTime, match=r"messages\[0\].timestamp"):
+        check({"role": "user", "content": "x", "timestamp": moment})
+
+
+def test_none_means_now() -> None:
+    assert moment_us(None, "as_of") == 0
+
+
+@given(st.datetimes(timezones=st.builds(timezone, st.timedeltas(timedelta(hours=-14), timedelta(hours=14)))))
+def test_a_time_is_the_same_as_text_and_as_datetime(moment: datetime) -> None:
+    try:
+        expected = moment_us(moment, "t")
+    except InvalidMessage:
+        return  # at the ends of the calendar a zone may lead out of it
+    # A zone with seconds survives isoformat as well.
+    assert moment_us(moment.isoformat(), "t") == expected
+
+
+@pytest.mark.parametrize("user", ["", None, 7, "x" * 257, "\ud800"])
+def test_a_user_id_that_is_none_is_refused(user: Any) -> None:
+    with pytest.raises(InvalidMessage, match="user_id"):
+        checked_user(user)
+
+
+def test_a_user_id_may_have_256_characters() -> None:
+    assert checked_user("ü" * 256) == "ü" * 256
+
+
+def test_filters_take_a_text_or_a_list() -> None:
+    filters = checked_filters(
+        {
+            "kind": "fact",
+            "tier": ["semantic", "episodic"],
+            "status": ("active",),
+            "session_id": "s",
+            "since": "2026-01-01T00:00:00Z",
+        }
+    )
+    assert list(filters.kinds) == ["fact"]
+    assert sorted(filters.tiers) == ["episodic", "semantic"]
+    assert list(filters.statuses) == ["active"]
+    assert filters.session_id == "s"
+    assert filters.since_us == 1_767_225_600_000_000
+    assert filters.until_us == 0
+
+
+@pytest.mark.parametrize(
+    ("filters", "named"),
+    [
+        ({"kinds": "fact"}, "Unknown filters kinds"),
+        ({"kind": 3}, "filters.kind"),
+        ({"kind": [3]}, "filters.kind"),
+        ({"tier": ""}, "filters.tier"),
+        ({"since": "2026"}, "filters.since"),
+        ("fact", "filters must be a mapping"),
+    ],
+)
+def test_a_wrong_filter_is_named(filters: Any, named: str) -> None:
+    with pytest.raises(InvalidMessage) as caught:
+        checked_filters(filters)
+    assert named in caught.value.detail
+
+
+@pytest.mark.parametrize("reward", [2, -2, 0.5, "1", True, None])
+def test_a_reward_is_minus_one_zero_or_one(reward: Any) -> None:
+    with pytest.raises(InvalidReward):
+        checked_reward(reward)
+
+
+@pytest.mark.parametrize("reward", [-1, 0, 1])
+def test_the_three_rewards_pass(reward: int) -> None:
+    assert checked_reward(reward) == reward
+
+
+@pytest.mark.parametrize("count", [0, -1, 11, True, 1.0, "3", None])
+def test_a_count_out_of_range_is_refused(count: Any) -> None:
+    with pytest.raises(InvalidMessage, match="top_k"):
+        checked_count(count, "top_k", 10)
+
+
+def test_an_id_may_be_given_as_uuid() -> None:
+    identifier = uuid.uuid4()
+    assert checked_id(identifier, "id") == checked_id(identifier.hex, "id") == identifier
+
+
+def test_no_metadata_is_no_text() -> None:
+    assert json_object(None, "m") == json_object({}, "m") == ""
