@@ -54,7 +54,18 @@ def test_an_empty_ledger_holds_nothing(store: SchedulerStore) -> None:
 
 def test_a_firing_keeps_every_field(store: SchedulerStore) -> None:
     full = Firing(
-        firing_identity("nightly", 5), "nightly", 5, Outcome.FAILED, 6, 7, True, 3, 4, "worn out", ("alice", "Çelik"), ("replay",)
+        firing_identity("nightly", 5),
+        "nightly",
+        5,
+        Outcome.FAILED,
+        6,
+        7,
+        True,
+        3,
+        4,
+        "worn out",
+        ("alice", "Çelik"),
+        ("replay",),
     )
     put(store, full)
     with store.reading() as ledger:
