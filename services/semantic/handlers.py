@@ -12,6 +12,7 @@ from aico_memory.contracts.envelope import Event, reply_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import bus_pb2, semantic_pb2, working_pb2
 from aico_memory.errors import AicoMemoryError
+from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 from aico_memory.stores.semantic.port import IndexQueue, SemanticStore, SemanticTransaction
@@ -25,7 +26,6 @@ from services.semantic.export import export_page
 from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
-from services.semantic.tables import load_gazetteer
 
 STORE = "semantic"
 Effect = Callable[[SemanticTransaction, Event], None]

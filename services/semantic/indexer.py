@@ -111,6 +111,7 @@ class Indexer:
         while not self._stop.is_set():
             try:
                 self._live.follow()
+                self._progressed()
                 while not self._stop.is_set() and self._step():
                     self._progressed()
                 self.waits_for = ""
