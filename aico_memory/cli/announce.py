@@ -79,7 +79,7 @@ def model_words(model: dict[str, Any] | None) -> str:
         return "not answering"
     words = f"{model['name']} ({model.get('source', '?')}, served by {model.get('served_by', '?')})"
     if model.get("configured") not in (None, model["name"]):
-        words += f"; configured is {model['configured']}: {model.get('reason', '')}"
+        words += f"; {model.get('reason', 'not the configured one')}"
     return words
 
 

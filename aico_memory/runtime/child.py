@@ -24,6 +24,7 @@ class Child:
     def __init__(
         self,
         name: str,
+        module: str,
         home: Path,
         environment: Mapping[str, str],
         settings: RuntimeSettings,
@@ -31,6 +32,7 @@ class Child:
         changed: Callable[[], None],
     ) -> None:
         self.name = name
+        self._module = module
         self._home = home
         self._environment = dict(environment)
         self._settings = settings
@@ -107,7 +109,7 @@ class Child:
         reader, writer = os.pipe()
         try:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "aico_memory.runtime.launch", str(os.getpid()), f"services.{self.name}",
+                sys.executable, "-m", "aico_memory.runtime.launch", str(os.getpid()), self._module,
                 "--home", str(self._home), "--ready-fd", str(writer),
                 stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
                 env=self._environment, pass_fds=(writer,), start_new_session=True,

@@ -29,12 +29,14 @@ class Supervisor:
         processes: Sequence[str],
         environment: Mapping[str, str] = os.environ,
         echo: Echo | None = None,
+        package: str = "services",
     ) -> None:
         self._home = home
         self._settings = settings.runtime
         self._names = tuple(processes)
         self._environment = environment
         self._echo = echo
+        self._package = package
         self._all_settings = settings
         # A new start decides by its own environment, not by what the last one left behind.
         self._clock = clock_mode(home, {**environment, CLOCK_VARIABLE: environment.get(CLOCK_VARIABLE) or SYSTEM})
@@ -101,7 +103,9 @@ class Supervisor:
             log = ProcessLog(self._home.logs / f"{name}.log", self._settings.log_bytes, self._settings.log_files, self._echo)
             self._logs.append(log)
             (self._home.run / f"{name}.ready").unlink(missing_ok=True)
-            self._children[name] = Child(name, self._home.root, environment, self._settings, log, self._child_moved)
+            self._children[name] = Child(
+                name, f"{self._package}.{name}", self._home.root, environment, self._settings, log, self._child_moved
+            )
 
     def _child_moved(self) -> None:
         self._write_table()
