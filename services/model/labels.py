@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aico_memory.contracts.v1 import model_pb2
+from aico_memory.domain.formation.entities import Gazetteer, extract_entities
 from aico_memory.domain.formation.language import LanguageTable, guess_language
 from aico_memory.domain.language.detection import certain_language
 from aico_memory.domain.language.tables import PhraseTable
@@ -16,21 +17,23 @@ from aico_memory.errors import AicoMemoryError, InvalidMessage
 from aico_memory.log import get_logger
 from aico_memory.models.analysis import Classifier, EmbeddedClassifier
 from aico_memory.models.embedder import Embedder, Vectors
+from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
 from aico_memory.models.transformer_classifier import TransformerClassifier
 from aico_memory.paths import Home
 from aico_memory.settings.models import ModelSettings
 
-TASKS = ("intent", "sentiment", "language", "vector")
+TASKS = ("intent", "sentiment", "language", "entities", "vector")
 log = get_logger(__name__)
 
 
 class Labels:
-    """Intent, sentiment and language of a text."""
+    """Intent, sentiment, language and entities of a text."""
 
-    def __init__(self, classifiers: Mapping[str, Classifier], words: LanguageTable) -> None:
+    def __init__(self, classifiers: Mapping[str, Classifier], words: LanguageTable, gazetteer: Gazetteer) -> None:
         self._classifiers = classifiers
         self._words = words
+        self._gazetteer = gazetteer
         self._learner: threading.Thread | None = None
 
     def learn(self, model: str, languages: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> None:
@@ -57,7 +60,7 @@ class Labels:
         self, text: str, tasks: Sequence[str], embed: Callable[[str], npt.NDArray[np.float32]], embedder: Embedder
     ) -> model_pb2.Analysis:
         """The labels asked for (all where none is named), and who gave them."""
-        asked = set(tasks) or {"intent", "sentiment", "language"}
+        asked = set(tasks) or {"intent", "sentiment", "language", "entities"}
         if unknown := asked - set(TASKS):
             raise InvalidMessage(f"AnalyseRequest.tasks names {sorted(unknown)[0]!r}; there are {', '.join(TASKS)}")
         # What is told is the best guess; what the classifiers act on must be certain.
@@ -74,6 +77,9 @@ class Labels:
             answer.language.name = guess
             answer.language.score = 1.0 if language else 0.5 if guess else 0.0
             answer.answered_by.append("language=script and function words")
+        if "entities" in asked:
+            answer.entities.extend(map(_entity, extract_entities(text, self._gazetteer, guess)))
+            answer.answered_by.append("entities=gazetteer and rules")
         for task, classifier in self._classifiers.items():
             if task in asked:
                 judgement = classifier.judge(text, language, vector if spoken else None)
@@ -100,4 +106,9 @@ def load_labels(settings: ModelSettings, tables: Mapping[str, PhraseTable], home
         ("sentiment", settings.sentiment_classifier, settings.sentiment_model),
     ):
         classifiers[task] = TransformerClassifier(task, model) if kind == "transformer" else EmbeddedClassifier(task, tables)
-    return Labels(classifiers, load_function_words(home))
+    return Labels(classifiers, load_function_words(home), load_gazetteer(home))
+
+
+def _entity(uri: str) -> model_pb2.Entity:
+    kind, _, slug = uri.removeprefix("entity://").partition("/")
+    return model_pb2.Entity(text=slug.replace("-", " "), type=kind, uri=uri)

@@ -61,8 +61,8 @@ def test_the_answer_names_who_gave_each_label(labels: Labels, loaded: tuple[Embe
     embedder = loaded[0]
     answer = labels.analyse("What a wonderful day, thank you!", [], lambda text: embedder.embed([text])[0], embedder)
     assert (answer.sentiment.name, answer.language.name) == ("positive", "en")
-    assert [line.split("=")[0] for line in answer.answered_by] == ["language", "intent", "sentiment"]
-    assert embedder.model in answer.answered_by[1]
+    assert [line.split("=")[0] for line in answer.answered_by] == ["language", "entities", "intent", "sentiment"]
+    assert embedder.model in answer.answered_by[2]
     assert answer.fingerprint == embedder.fingerprint
 
 
@@ -76,6 +76,12 @@ def test_a_language_the_model_does_not_speak_is_answered_by_the_tables(labels: L
         answer = labels.analyse("Ich bin heute sehr traurig und allein.", ["sentiment"], refuse, embedder)  # type: ignore[arg-type]
         assert answer.sentiment.name == "negative"
         assert answer.answered_by == ["sentiment=embedded (tables)"]
+
+
+def test_entities_are_found_by_rules(labels: Labels, loaded: tuple[Embedder, object]) -> None:
+    answer = labels.analyse("I use Python with @anna", ["entities"], lambda text: loaded[0].embed([text])[0], loaded[0])
+    assert [(entity.type, entity.text) for entity in answer.entities] == [("tech", "python"), ("handle", "anna")]
+    assert not answer.vector
 
 
 def test_an_unknown_task_is_refused(labels: Labels, loaded: tuple[Embedder, object]) -> None:

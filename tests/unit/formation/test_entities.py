@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from aico_memory.domain.formation.entities import MAX_ENTITIES, Gazetteer, extract_entities
 from aico_memory.domain.formation.fact_key import MAX_LENGTH, normalise_fact_key
 from aico_memory.errors import ConfigurationInvalid
+from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.paths import Home
-from services.semantic.tables import load_gazetteer
 
 
 @pytest.fixture(scope="module")
