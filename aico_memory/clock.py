@@ -70,8 +70,8 @@ class SharedManualClock:
             temporary = path.with_suffix(f".{os.getpid()}")
             temporary.write_bytes(_CELL.pack(first))
             temporary.replace(path)
-        self._file = path.open("r+b")
-        self._cell = mmap.mmap(self._file.fileno(), _CELL.size)
+        with path.open("r+b") as file:
+            self._cell = mmap.mmap(file.fileno(), _CELL.size)
 
     def now_us(self) -> int:
         return int(_CELL.unpack_from(self._cell, 0)[0])
@@ -88,7 +88,6 @@ class SharedManualClock:
 
     def close(self) -> None:
         self._cell.close()
-        self._file.close()
 
 
 def require_zone(moment: datetime) -> datetime:
