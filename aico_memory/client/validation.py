@@ -9,7 +9,7 @@ from datetime import datetime
 
 from aico_memory.clock import parse_time, to_us
 from aico_memory.contracts.v1 import semantic_pb2, working_pb2
-from aico_memory.errors import InvalidMessage, InvalidReward, NaiveTime
+from aico_memory.errors import InvalidMessage, InvalidReward
 
 ROLES = ("user", "assistant", "system", "tool")
 MESSAGE_KEYS = frozenset({"role", "content", "id", "name", "timestamp", "metadata"})
@@ -60,13 +60,7 @@ def moment_us(value: object, what: str) -> int:
     if value is None:
         return 0
     try:
-        if isinstance(value, datetime):
-            return to_us(value)
-        text = checked_text(value, what)
-    except NaiveTime as error:
-        raise NaiveTime(f"{what}: {error.detail}") from None
-    try:
-        return to_us(parse_time(text))
+        return to_us(value if isinstance(value, datetime) else parse_time(checked_text(value, "The time")))
     except InvalidMessage as error:
         raise type(error)(f"{what}: {error.detail}", error.mend) from None
     except OverflowError:
