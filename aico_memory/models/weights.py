@@ -123,19 +123,21 @@ def fingerprint_of(weights: Weights, remembered: Path, serving: str = "") -> str
 
 
 def _cached(name: str) -> Path:
+    """The snapshot of a model in the hub's local cache, by the cache's documented layout; no library, no network."""
     started = time.monotonic()
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.constants import HF_HUB_CACHE
 
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError, OSError) as error:
-        spent = (time.monotonic() - started) * 1000
-        raise ModelUnavailable(
-            f"{name} is configured, but its weights are not in the hub's local cache (looked for {spent:.0f} ms, offline)",
-            f"Fetch it once on a machine with a hub (`hf download {name}`) and put the cache into HF_HOME, "
-            "or configure a folder as models.embedding.",
-        ) from error
+    kept = Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"
+    with suppress(OSError):
+        snapshot = kept / "snapshots" / (kept / "refs" / "main").read_text(encoding="utf-8").strip()
+        if snapshot.is_dir():
+            return snapshot
+    spent = (time.monotonic() - started) * 1000
+    raise ModelUnavailable(
+        f"{name} is configured, but its weights are not in the hub's local cache (looked for {spent:.0f} ms, offline)",
+        f"Fetch it once on a machine with a hub (`hf download {name}`) and put the cache into HF_HOME, "
+        "or configure a folder as models.embedding.",
+    )
 
 
 def _weights_hash(file: Path, remembered: Path) -> str:

@@ -38,6 +38,19 @@ def test_a_model_that_is_not_cached_fails_within_a_second_and_says_what_to_do() 
     assert "hf download" in caught.value.mend
 
 
+def test_a_model_in_the_hub_s_cache_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    kept = tmp_path / "models--example-org--multilingual-x"
+    folder = folder_model(kept / "snapshots" / "abc123")
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text("abc123\n")
+    chosen = choose_weights("example-org/multilingual-x", required=True)
+    assert (chosen.source, chosen.folder, chosen.languages) == ("hub cache", folder, ())
+    (kept / "refs" / "main").write_text("an-interrupted-download")
+    with pytest.raises(ModelUnavailable, match="not in the hub's local cache"):
+        choose_weights("example-org/multilingual-x", required=True)
+
+
 def test_the_embedded_model_answers_where_the_configured_one_is_missing() -> None:
     chosen = choose_weights(MISSING)
     assert (chosen.model, chosen.source, chosen.languages) == (EMBEDDED_MODEL, "embedded package", ("en",))
