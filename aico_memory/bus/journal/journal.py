@@ -72,14 +72,11 @@ class Journal:
         """Make these records durable, each event id once; StorageFull where there is no room."""
         self._check_room()
         ids = [one[1] for one in pending]
-        if (self._other_older_ids or min(ids) <= self._newest_older_id) and (known := self._find_older(ids)):
-            return self._append_fresh(pending, known)
-        written = self._write(pending)
-        if written is None:
-            known = self._find_older(ids)
-            known.update(self.current.find_events(ids))
-            return self._append_fresh(pending, known)
-        return written
+        if not (self._other_older_ids or min(ids) <= self._newest_older_id) or not self._find_older(ids):
+            written = self._write(pending)
+            if written is not None:
+                return written
+        return self._append_fresh(pending, ids)
 
     def sealer(self, user: str) -> Sealer:
         """The sealer of records of this user; the store's own where there is none."""
@@ -127,18 +124,19 @@ class Journal:
         self.meta.close()
         os.close(self._lock)
 
-    def _append_fresh(self, pending: Sequence[Pending], known: dict[bytes, bytes]) -> Appended:
-        """The slow path: some ids stand in the journal already, or come twice."""
-        fresh = {one[1]: one for one in reversed(pending) if one[1] not in known}
-        ordered = [one for one in pending if fresh.get(one[1]) is one]
-        batches: list[bytes] = []
-        if ordered:
-            written = self._write(ordered)
-            if written is None:
-                raise StorageFull("A fresh journal segment has no room for one drain")
-            known = known | {one[1]: sequence for one, sequence in zip(ordered, written.stamps, strict=True)}
-            batches = written.batches
-        return Appended([known[one[1]] for one in pending], batches, len(pending) - len(ordered))
+    def _append_fresh(self, pending: Sequence[Pending], ids: Sequence[bytes]) -> Appended:
+        """The slow path: some ids stand in the journal already, or come twice, or a segment was full."""
+        for _ in range(2):
+            known = self._find_older(ids) | self.current.find_events(ids)
+            fresh: dict[bytes, Pending] = {}
+            for one in pending:
+                if one[1] not in known:
+                    fresh.setdefault(one[1], one)
+            written = self._write(list(fresh.values())) if fresh else Appended([], [], 0)
+            if written is not None:
+                known.update(zip(fresh, written.stamps, strict=True))
+                return Appended([known[one] for one in ids], written.batches, len(pending) - len(fresh))
+        raise StorageFull("A fresh journal segment has no room for one drain")
 
     def _write(self, pending: Sequence[Pending]) -> Appended | None:
         """Stamp, seal and commit; None where an id stands in the current segment already, or twice in `pending`."""
