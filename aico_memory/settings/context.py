@@ -31,6 +31,9 @@ class ContextSettings(Section):
     overfetch: int = Field(default=3, ge=1, le=20, description="Candidates asked of each retriever per result wanted.")
     search_default: int = Field(default=10, ge=1, le=1000, description="Results of a search that names no top_k.")
     search_limit: int = Field(default=1000, ge=1, le=10_000, description="Most results of one search.")
+    answer_bytes: int = Field(
+        default=3_000_000, ge=10_000, le=14_000_000, description="Most bytes of a search's records; the bus bounds answers too."
+    )
     max_items: int = Field(default=15, ge=1, le=200, description="Most items of one context.")
     max_tokens: int = Field(default=800, ge=16, le=100_000, description="Tokens of a context that names no bound.")
     item_share: float = Field(

@@ -61,13 +61,21 @@ class ReadPath:
         plan = plan_search(top_k, settings.overfetch, settings.search_limit)
         found = self._ask(event, request, plan, watch, request)
         answer = context_pb2.SearchResult(degraded=found.degraded, model=found.model, intent=plan.intent)
-        for one in found.fused[:top_k]:
+        cut, room = top_k, settings.answer_bytes
+        for place, one in enumerate(found.fused[:top_k]):
+            room -= found.records[one.id].ByteSize()
+            if room < 0 and place:
+                cut = place
+                break
             shares = questions.shares_of(one.shares.items()) if request.explain else ()
             hit = semantic_pb2.SearchHit(score=one.score, shares=shares, layer="L1")
             hit.record.CopyFrom(found.records[one.id])
             answer.hits.append(hit)
         if request.explain:
-            answer.dropped.extend(semantic_pb2.DroppedItem(id=one.id, rule="top_k") for one in found.fused[top_k:])
+            rules = ["answer_bytes" if place < top_k else "top_k" for place in range(cut, len(found.fused))]
+            answer.dropped.extend(
+                semantic_pb2.DroppedItem(id=one.id, rule=rule) for one, rule in zip(found.fused[cut:], rules, strict=True)
+            )
         answer.timings.extend(_timings(watch))
         return answer
 

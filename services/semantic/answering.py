@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from services.semantic.live_index import LiveIndex
 VECTOR, TEXT = "vector", "text"
 # Taken beyond the limit from an index, which may be a moment behind the store.
 _SPARE = 8
+# What one answer may weigh; the bus carries answers of a few megabytes.
+_ANSWER_BYTES = 3 * 1024 * 1024
 _Ranked = list[tuple[int, float]]
 
 
@@ -70,11 +73,12 @@ class Answering:
                 answer.degraded.append(f"{retriever}: {error.code}")
                 continue
             answer.lists.add(retriever=retriever, milliseconds=(time.perf_counter() - started) * 1000)
+        kept = _that_fit(ranked, dict(zip(found, self.records(list(found.values())), strict=True)))
         for entry in answer.lists:
-            seen = [(found[key].memory_id, score) for key, score in ranked[entry.retriever] if key in found]
-            entry.memory_ids.extend(id_text(memory_id) for memory_id, _ in seen)
+            seen = [(kept[key].memory_id, score) for key, score in ranked[entry.retriever] if key in kept]
+            entry.memory_ids.extend(memory_id for memory_id, _ in seen)
             entry.scores.extend(score for _, score in seen)
-        answer.records.extend(self.records(list(found.values())))
+        answer.records.extend(kept.values())
         return answer
 
     def get(self, event: Event) -> semantic_pb2.MemoryPage:
@@ -150,3 +154,19 @@ def _of_version(memory: Memory, evidence: Mapping[bytes, Sequence[Evidence]]) ->
         return evidence[memory.memory_id]
     # An earlier version rests on what was known before the edit.
     return [one for one in evidence[memory.version_of] if one.at_us < memory.invalidated_at_us]
+
+
+def _that_fit(
+    ranked: Mapping[str, _Ranked], records: Mapping[int, semantic_pb2.MemoryRecord]
+) -> dict[int, semantic_pb2.MemoryRecord]:
+    """The records of the best ranks, of all lists in turn, that one answer carries; the first always."""
+    kept: dict[int, semantic_pb2.MemoryRecord] = {}
+    room = _ANSWER_BYTES
+    for same_rank in zip_longest(*ranked.values()):
+        for key in (entry[0] for entry in same_rank if entry is not None):
+            if key in records and key not in kept:
+                room -= records[key].ByteSize()
+                if room < 0 and kept:
+                    return kept
+                kept[key] = records[key]
+    return kept

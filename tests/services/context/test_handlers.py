@@ -163,6 +163,15 @@ def test_top_k_of_a_search_is_cut_by_no_limit_of_the_context(handlers: ContextHa
     assert {dropped.rule for dropped in few.dropped} == {"top_k"}
 
 
+def test_an_answer_larger_than_the_bus_carries_loses_its_last_hits_and_says_so(handlers: ContextHandlers, tiers: Tiers) -> None:
+    for at in range(8):
+        tiers.say(f"garden {at} " + "x" * 900_000)
+    answer = search(handlers, "garden", top_k=7, explain=True)
+    assert len(answer.hits) == 3
+    assert answer.ByteSize() < 3_100_000
+    assert [dropped.rule for dropped in answer.dropped] == ["answer_bytes"] * 4 + ["top_k"]
+
+
 def test_filters_and_times_are_passed_on(handlers: ContextHandlers, link: TwinLink) -> None:
     filters = semantic_pb2.SearchFilters(kinds=["fact"], session_id="s", since_us=7)
     search(handlers, "garden", as_of_us=5, known_as_of_us=6, filters=filters, group_id="team", project_id="house")
