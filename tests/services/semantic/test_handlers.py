@@ -80,7 +80,7 @@ class Worker:
             message, event_id=event_id or new_id(now), occurred_us=now, user=user, reply_to=REPLY if reply else ""
         )
         return open_record(StampedRecord(
-            record.topic, record.event_id, record.user, record.envelope, "client", self.sequence, self.sequence, now + 5
+            record.topic, record.event_id, record.user, record.envelope, "tester", self.sequence, self.sequence, now + 5
         ))  # fmt: skip
 
     def tell(self, message, user="ada", event_id=None, reply=False) -> Event:
