@@ -70,6 +70,8 @@ class Link:
         self._error: AicoMemoryError | None = None
         self._refused: AicoMemoryError | None = None
         self._closed = False
+        # Called in the I/O thread whenever a connection stands (again); must not wait.
+        self.on_connect: Callable[[], None] | None = None
         traffic = Traffic(self.session, settings, self._release)
         self._traffic = traffic
         self._loop = LinkLoop(address, keys, settings, traffic, self._turned)
@@ -309,6 +311,8 @@ class Link:
                 self._error = error
                 self._refused = error if final else self._refused
             self._state.notify_all()
+        if welcome is not None and self.on_connect is not None:
+            self.on_connect()
 
     def _answers_told(self, error: AicoMemoryError | None) -> None:
         with self._state:

@@ -29,13 +29,16 @@ class AsyncMemoryClient(MemoryVerbs, BehaviorVerbs, OperationVerbs):
         self._owners = {}
 
     @classmethod
-    def connect(cls, home: AnyHome = None, identity: str = "default") -> Connecting:
+    def connect(cls, home: AnyHome = None, identity: str = "default", spool: bool = False) -> Connecting:
         """Connect to the bus of a home (default: AICO_MEMORY_HOME, else the platform's data folder).
 
         Await it, or use it with `async with`. Raises within two seconds: BusUnavailable where nothing answers,
         NotAuthorised for an unknown or revoked key, VersionMismatch.
+
+        With `spool`, messages that are added while the bus is away are kept on disk (sealed) and published in
+        their order under their ids as soon as it is there; then connecting does not need the bus either.
         """
-        return Connecting(home, identity)
+        return Connecting(home, identity, spool)
 
     @property
     def identity(self) -> str:
@@ -49,7 +52,7 @@ class AsyncMemoryClient(MemoryVerbs, BehaviorVerbs, OperationVerbs):
 
     async def close(self) -> None:
         """Wait (bounded) for what is on its way, then close."""
-        await asyncio.to_thread(self._session.link.close)
+        await asyncio.to_thread(self._session.close)
 
     async def __aenter__(self) -> AsyncMemoryClient:
         return self
@@ -61,7 +64,8 @@ class AsyncMemoryClient(MemoryVerbs, BehaviorVerbs, OperationVerbs):
 class Connecting:
     """A connection that is about to be made: await it, or enter it."""
 
-    def __init__(self, home: AnyHome, identity: str) -> None:
+    def __init__(self, home: AnyHome, identity: str, spool: bool) -> None:
+        self._spool = spool
         self._home = find_home(home)
         self._identity = identity
         self._client: AsyncMemoryClient | None = None
@@ -80,4 +84,4 @@ class Connecting:
             await self._client.close()
 
     async def _connect(self) -> AsyncMemoryClient:
-        return AsyncMemoryClient(await asyncio.to_thread(Session.open, self._home, self._identity))
+        return AsyncMemoryClient(await asyncio.to_thread(Session.open, self._home, self._identity, self._spool))

@@ -35,12 +35,15 @@ class OperationVerbs:
 
         Raises DeadlineExceeded with the names of those that are behind.
         """
-        wanted = dict(self._session.published)
         deadline = time.monotonic() + timeout_seconds
         pause = _LOOK_SECONDS[0]
-        while wanted:
-            answer = await self._session.control("consumers", {})
-            behind = _behind(wanted, answer["consumers"])
+        while self._session.published or self._session.spooled:
+            if self._session.spooled:
+                behind = ["the bus (messages wait in the spool)"]
+            else:
+                wanted = dict(self._session.published)
+                answer = await self._session.control("consumers", {})
+                behind = _behind(wanted, answer["consumers"])
             if not behind:
                 return
             if time.monotonic() >= deadline:

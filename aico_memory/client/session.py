@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 import uuid
 from collections.abc import Sequence
@@ -12,18 +13,22 @@ from typing import Any
 from google.protobuf.message import Message
 
 from aico_memory.bus.link import Acknowledgement, Link, read_address
+from aico_memory.client.spool import Spool
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.errors import AicoMemoryError, BusUnavailable, ClosedConnection, DeadlineExceeded, NotFound, TooLarge
 from aico_memory.ids import new_id
+from aico_memory.log import get_logger
 from aico_memory.paths import Home
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.settings.link import LinkSettings
 from aico_memory.settings.load import load_settings
 from aico_memory.vault.curve_keys import load_identity
+from aico_memory.vault.master import open_vault
 
+_log = get_logger(__name__)
 # How soon and how often the stored answer of a command is asked for, should its reply have been lost.
 _FIRST_LOOK = 1.0
 _NEXT_LOOK = 0.5
@@ -35,30 +40,51 @@ _REPEAT_LOOK = 0.1
 class Session:
     """An open link with what the verbs need beside it."""
 
-    def __init__(self, link: Link, clock: Clock, settings: LinkSettings, max_bytes: int) -> None:
+    def __init__(self, link: Link, clock: Clock, settings: LinkSettings, max_bytes: int, spool: Spool | None = None) -> None:
         self.link = link
         self.clock = clock
         self.settings = settings
         self._max_bytes = max_bytes
+        self._spool = spool
+        if spool is not None:
+            link.on_connect = self._empty_spool
+            self._empty_spool()
         # Last global sequence this client published, per topic: what flush() waits for.
         self.published: dict[str, int] = {}
 
     @classmethod
-    def open(cls, home: Home, identity: str) -> Session:
+    def open(cls, home: Home, identity: str, spool: bool = False) -> Session:
         """Connect as this identity.
 
-        Raises BusUnavailable, NotAuthorised or VersionMismatch, within two seconds.
+        Raises BusUnavailable (not with a spool), NotAuthorised or VersionMismatch, within two seconds.
         """
-        settings = load_settings(home).link
-        address = read_address(home)
+        settings = load_settings(home)
+        if not spool:
+            read_address(home)
         clock = clock_for(home)
-        link = Link(lambda: read_address(home), load_identity(home, identity), settings=settings, clock=clock)
+        link = Link(lambda: read_address(home), load_identity(home, identity), settings=settings.link, clock=clock)
+        max_bytes, kept = settings.bus.max_bytes, None
         try:
-            welcome = link.start()
+            if spool:
+                sealer = open_vault(home, settings.security).sealer("spool")
+                kept = Spool(home.root / "spool", identity, sealer, settings.link.spool_bytes)
+            max_bytes = link.start().max_bytes
         except AicoMemoryError as error:
-            link.close()
-            raise type(error)(f"{error.detail} (home {home.root}, {address.router})", error.mend) from None
-        return cls(link, clock, settings, welcome.max_bytes)
+            if kept is None or not isinstance(error, BusUnavailable):
+                link.close()
+                raise type(error)(f"{error.detail} (home {home.root})", error.mend) from None
+        return cls(link, clock, settings.link, max_bytes, kept)
+
+    @property
+    def spooled(self) -> bool:
+        """Whether something waits on disk for the bus."""
+        return self._spool is not None and self._spool.pending
+
+    def close(self) -> None:
+        """Wait (bounded) for what is on its way, then close."""
+        self.link.close()
+        if self._spool is not None:
+            self._spool.close()
 
     def record(self, message: Message, user: str, event_id: uuid.UUID | None = None) -> OutgoingRecord:
         """A record of now; TooLarge where the bus would not take it."""
@@ -70,12 +96,31 @@ class Session:
         return record
 
     async def publish(self, records: Sequence[OutgoingRecord]) -> list[Acknowledgement]:
-        """Publish durable records in this order and wait until they are on the broker's disk."""
+        """Publish durable records in this order and wait until they are on the broker's disk.
+
+        With a spool, while the bus is away, until they are on this side's disk (global sequence 0).
+        """
+        if self._spool is None:
+            return await self._publish_now(records, self.settings.publish_seconds)
+        if self.link.connected and not self._spool.pending:
+            try:
+                return await self._publish_now(records, self.settings.spool_after_seconds)
+            except ClosedConnection:
+                raise
+            except (BusUnavailable, DeadlineExceeded):
+                # They may arrive all the same: the bus knows their ids.
+                pass
+        await asyncio.to_thread(self._spool.append, records)
+        if self.link.connected:
+            self._empty_spool()
+        return [Acknowledgement(record.event_id, 0, 0) for record in records]
+
+    async def _publish_now(self, records: Sequence[OutgoingRecord], seconds: float) -> list[Acknowledgement]:
         if self.link.has_room(len(records), sum(len(record.envelope) for record in records)):
             future = self.link.publish_bulk(records)
         else:
-            future = await asyncio.to_thread(self.link.publish_bulk, records)
-        acknowledged: list[Acknowledgement] = await self._bounded(future, self.settings.publish_seconds, "publish")
+            future = await asyncio.to_thread(self.link.publish_bulk, records, seconds)
+        acknowledged: list[Acknowledgement] = await self._bounded(future, seconds, "publish")
         for record, acknowledgement in zip(records, acknowledged, strict=True):
             self._note(record.topic, acknowledgement)
         return acknowledged
@@ -126,6 +171,17 @@ class Session:
         future = self.link.control(verb, body)
         answer: dict[str, Any] = await self._bounded(future, self.settings.request_seconds, f"the bus's {verb}")
         return answer
+
+    def _empty_spool(self) -> None:
+        spool = self._spool
+        if spool is not None and spool.pending:
+            threading.Thread(target=self._publish_spooled, args=(spool,), name="client-spool", daemon=True).start()
+
+    def _publish_spooled(self, spool: Spool) -> None:
+        try:
+            spool.empty(self.link.publish, self._note, self.settings.publish_seconds)
+        except AicoMemoryError as error:
+            _log.error("the spool cannot be published", reason=str(error))
 
     def _note(self, topic: str, acknowledgement: Acknowledgement) -> None:
         self.published[topic] = max(self.published.get(topic, 0), acknowledgement.global_sequence)

@@ -48,13 +48,14 @@ class MemoryClient:
         self._closed = False
 
     @classmethod
-    def connect(cls, home: AnyHome = None, identity: str = "default") -> MemoryClient:
+    def connect(cls, home: AnyHome = None, identity: str = "default", spool: bool = False) -> MemoryClient:
         """Connect to the bus of a home (default: AICO_MEMORY_HOME, else the platform's data folder).
 
         Raises within two seconds: BusUnavailable where nothing answers, NotAuthorised for an unknown or
-        revoked key, VersionMismatch.
+        revoked key, VersionMismatch. With `spool`, what is added while the bus is away is kept on disk, sealed,
+        and published as soon as it is there; then connecting does not need the bus either.
         """
-        return cls(Session.open(find_home(home), identity))
+        return cls(Session.open(find_home(home), identity, spool))
 
     @property
     def identity(self) -> str:
@@ -71,7 +72,7 @@ class MemoryClient:
         if self._closed or os.getpid() != self._pid:
             return
         self._closed = True
-        self._client._session.link.close()
+        self._client._session.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         if not self._thread.is_alive():

@@ -65,6 +65,9 @@ class LinkSettings(Section):
     range_bytes: int = Field(
         default=4_194_304, ge=4096, le=67_108_864, description="Most bytes asked for in one range of a replay"
     )
+    spool_after_seconds: float = Field(
+        default=2.0, gt=0, le=600, description="Seconds without acknowledgement after which a client with a spool writes to it"
+    )
     spool_bytes: int = Field(
         default=268_435_456, ge=65_536, le=1_099_511_627_776, description="Largest size of a client's spool on disk"
     )

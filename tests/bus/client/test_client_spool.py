@@ -1,0 +1,144 @@
+"""A client with a spool loses nothing while the bus is away."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from aico_memory import MemoryClient
+from aico_memory.client.spool import Spool
+from aico_memory.contracts.wire import OutgoingRecord
+from aico_memory.errors import BusUnavailable, DeadlineExceeded, StorageFull, WrongKey
+from aico_memory.paths import Home
+from aico_memory.vault.sealer import AeadSealer
+
+TOPIC = "memory/working/message/v1/"
+PATIENCE = 10.0
+
+
+def said(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text, "id": str(uuid.uuid4())}
+
+
+def settled(client: MemoryClient) -> None:
+    """Wait until the spool is empty."""
+    deadline = time.monotonic() + PATIENCE
+    while client._client._session.spooled:
+        with pytest.raises(DeadlineExceeded):
+            client.flush(0.05)
+        assert time.monotonic() < deadline
+
+
+def test_what_is_added_while_the_bus_is_away_is_published_in_order_under_its_ids(home: Home, broker, connect) -> None:
+    messages = [said(f"n{number}") for number in range(30)]
+    with MemoryClient.connect(home.root, spool=True) as client:
+        client.add(messages[:10], "u")
+        broker.stop()
+        for message in messages[10:]:
+            assert client.add([message], "u") == [message["id"]]
+        broker.start()
+        settled(client)
+        last = client.add([said("last")], "u")
+        assert client._client._session.published[TOPIC] == 31
+    assert [str(record.id) for record in connect("operator").read(TOPIC)] == [message["id"] for message in messages] + last
+    assert list((home.root / "spool").iterdir()) == []
+
+
+def test_connecting_needs_no_bus_and_another_client_publishes_what_was_left(home: Home, make_broker, connect) -> None:
+    message = said("a secret nobody else has")
+    with MemoryClient.connect(home.root, spool=True) as client:
+        assert not client.connected
+        client.add([message], "u")
+        with pytest.raises(BusUnavailable):
+            client.messages("u")
+    (file,) = (home.root / "spool").iterdir()
+    assert b"secret" not in file.read_bytes()
+    assert file.stat().st_mode & 0o077 == 0
+    make_broker()
+    with MemoryClient.connect(home.root, spool=True) as client:
+        settled(client)
+    assert [str(record.id) for record in connect("operator").read(TOPIC)] == [message["id"]]
+
+
+def test_two_clients_do_not_share_a_file(home: Home) -> None:
+    with MemoryClient.connect(home.root, spool=True) as first, MemoryClient.connect(home.root, spool=True) as second:
+        first.add([said("one")], "u")
+        second.add([said("two")], "u")
+        assert len(list((home.root / "spool").iterdir())) == 2
+
+
+def records(count: int) -> list[OutgoingRecord]:
+    return [OutgoingRecord(uuid.uuid4().bytes, TOPIC, "u", b"x" * 100) for _ in range(count)]
+
+
+def contents(spool: Spool) -> list[OutgoingRecord]:
+    found: list[OutgoingRecord] = []
+    for file in spool._files:
+        found += spool._read(file, 0)[1]
+    return found
+
+
+@pytest.mark.parametrize("cut", [1, 3, 20, 150])
+def test_a_torn_tail_is_cut_and_what_stood_before_it_stays(tmp_path: Path, cut: int) -> None:
+    sealer = AeadSealer(b"k" * 32)
+    spool = Spool(tmp_path, "default", sealer, 1_000_000)
+    kept = records(3)
+    spool.append(kept)
+    spool.close()
+    path = tmp_path / "default.0.spool"
+    path.write_bytes(path.read_bytes()[:-cut])
+    again = Spool(tmp_path, "default", sealer, 1_000_000)
+    more = records(1)
+    again.append(more)
+    assert contents(again) == kept[:2] + more
+    again.close()
+
+
+def test_a_tail_that_was_garbled_by_a_power_cut_is_cut_too(tmp_path: Path) -> None:
+    sealer = AeadSealer(b"k" * 32)
+    spool = Spool(tmp_path, "default", sealer, 1_000_000)
+    kept = records(2)
+    spool.append(kept)
+    spool.close()
+    path = tmp_path / "default.0.spool"
+    path.write_bytes(path.read_bytes()[:-50] + bytes(50))
+    again = Spool(tmp_path, "default", sealer, 1_000_000)
+    assert contents(again) == kept[:1]
+    again.close()
+
+
+def test_a_spool_of_another_key_is_said_and_not_touched(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "default", AeadSealer(b"k" * 32), 1_000_000)
+    spool.append(records(3))
+    spool.close()
+    before = (tmp_path / "default.0.spool").read_bytes()
+    other = Spool(tmp_path, "default", AeadSealer(b"o" * 32), 1_000_000)
+    with pytest.raises(WrongKey, match="spool"):
+        other.empty(lambda records: [], lambda topic, acknowledgement: None, 1)
+    other.close()
+    assert (tmp_path / "default.0.spool").read_bytes() == before
+
+
+def test_a_full_spool_refuses_and_keeps_what_it_has(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "default", AeadSealer(b"k" * 32), 1000)
+    kept = records(3)
+    spool.append(kept)
+    with pytest.raises(StorageFull, match="spool"):
+        spool.append(records(5))
+    assert contents(spool) == kept
+    spool.close()
+
+
+def test_a_record_the_bus_refuses_is_set_aside_and_the_rest_goes_on(home: Home, broker, connect, capsys) -> None:
+    with MemoryClient.connect(home.root, spool=True) as client:
+        broker.stop()
+        client.publish("memory/working/sweep/v1/", {"firing_id": "not mine to say"})
+        message = said("after it")
+        client.add([message], "u")
+        broker.start()
+        settled(client)
+    assert [str(record.id) for record in connect("operator").read(TOPIC)] == [message["id"]]
+    assert [path.name for path in (home.root / "spool").iterdir()] == ["default.refused"]
