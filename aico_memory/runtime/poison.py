@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from google.protobuf.message import DecodeError
 
-from aico_memory.contracts.envelope import Event, make_record, reply_record
+from aico_memory.contracts.envelope import Event, answerable, make_record, reply_record
 from aico_memory.contracts.v1 import bus_pb2, envelope_pb2
-from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord, StampedRecord
+from aico_memory.contracts.wire import OutgoingRecord, StampedRecord
 from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import derive_id
 
@@ -62,7 +62,8 @@ def answers_of_failure(record: StampedRecord, error: BaseException) -> Iterator[
         envelope = envelope_pb2.Envelope.FromString(record.envelope)
     except DecodeError:
         return
-    if not envelope.reply_to.startswith(REPLY_PREFIX):
+    reply_to = answerable(envelope.reply_to, record.sender)
+    if not reply_to:
         return
-    event = Event(record.id, record.topic, record.user, None, received_us=record.received_us, reply_to=envelope.reply_to)
+    event = Event(record.id, record.topic, record.user, None, received_us=record.received_us, reply_to=reply_to)
     yield reply_record(event, as_error(error))

@@ -1,0 +1,44 @@
+"""Fixtures for tests that need a whole deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.deployment import Deployment, MakeDeployment
+
+
+@pytest.fixture(scope="session")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """One running deployment for all tests that leave it so; each uses users of its own."""
+    shared = Deployment(tmp_path_factory.mktemp("shared") / "home")
+    try:
+        shared.up()
+        yield shared
+    finally:
+        shared.down()
+
+
+@pytest.fixture
+def make_deployment(tmp_path: Path) -> Iterator[MakeDeployment]:
+    """Deployments of one test; all are stopped with it."""
+    made: list[Deployment] = []
+
+    def make(name: str = "home", **environment: str) -> Deployment:
+        one = Deployment(tmp_path / name, environment)
+        made.append(one)
+        return one
+
+    yield make
+    for one in made:
+        one.down()
+
+
+@pytest.fixture
+def fresh_deployment(make_deployment: MakeDeployment) -> Deployment:
+    """A running deployment of one test alone."""
+    fresh = make_deployment()
+    fresh.up()
+    return fresh

@@ -1,0 +1,3 @@
+from tests.support.processes import play
+
+raise SystemExit(play("broker"))

@@ -1,0 +1,195 @@
+"""The supervisor over stand-in processes: real processes, real signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from aico_memory.errors import StoreLocked
+from aico_memory.paths import Home
+from aico_memory.runtime.deployment import HomeLock, read_table, running_supervisor
+from aico_memory.runtime.processes import await_running, restart_process, stop_deployment
+from aico_memory.runtime.waiting import until
+
+ROOT = Path(__file__).resolve().parents[3]
+QUICK = {"restart_first_ms": 1, "restart_limit_ms": 5, "crash_loop_count": 3, "stop_timeout_seconds": 1.0}
+NAMES = "broker,working,semantic"
+
+
+class RunningSupervisor:
+    """A supervisor in a process of its own, and what it says line by line."""
+
+    def __init__(self, home: Home, acts: dict[str, str], settings: dict[str, object]) -> None:
+        environment = {**os.environ, **{f"ACT_{name.upper()}": act for name, act in acts.items()}}
+        self.home = home
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.run_supervisor", str(home.root), json.dumps({**QUICK, **settings}), NAMES],
+            stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment,
+        )  # fmt: skip
+        self.lines: list[str] = []
+
+    def until_line(self, start: str) -> str:
+        """Read on until a line begins so."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+            if line.startswith(start):
+                return line.rstrip()
+        raise AssertionError(f"ended without {start!r}: {self.lines}")
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def wait(self) -> int:
+        assert self.process.stdout is not None
+        self.lines += [line.rstrip() for line in self.process.stdout]
+        return self.process.wait(20)
+
+
+StartSupervisor = Callable[..., RunningSupervisor]
+
+
+@pytest.fixture
+def supervise(tmp_path: Path) -> Iterator[StartSupervisor]:
+    started: list[RunningSupervisor] = []
+
+    def start(acts: dict[str, str] | None = None, **settings: object) -> RunningSupervisor:
+        supervisor = RunningSupervisor(Home(tmp_path / "home"), acts or {}, settings)
+        started.append(supervisor)
+        return supervisor
+
+    yield start
+    for supervisor in started:
+        supervisor.process.kill()
+        supervisor.process.wait()
+        if supervisor.process.stdout is not None:
+            supervisor.process.stdout.close()
+
+
+def test_it_becomes_ready_shows_all_processes_and_drains_in_reverse_on_one_signal(supervise: StartSupervisor) -> None:
+    supervisor = supervise()
+    supervisor.until_line("ready")
+    table = read_table(supervisor.home)
+    assert table is not None
+    assert table.ready
+    assert [(state.name, state.state, state.restarts) for state in table.processes] == [
+        ("broker", "running", 0), ("working", "running", 0), ("semantic", "running", 0),
+    ]  # fmt: skip
+    supervisor.signal(signal.SIGINT)
+    assert supervisor.wait() == 0
+    drained = [line.split()[1] for line in supervisor.lines if line.endswith("drained")]
+    assert drained == ["semantic", "working", "broker"]
+    after = read_table(supervisor.home)
+    assert after is not None
+    assert {state.state for state in after.processes} == {"stopped"}
+
+
+def test_logs_of_all_are_kept_one_file_each_and_shown_in_one_place(supervise: StartSupervisor) -> None:
+    supervisor = supervise()
+    supervisor.until_line("ready")
+    supervisor.signal(signal.SIGTERM)
+    supervisor.wait()
+    assert {line for line in supervisor.lines if line.endswith("starts")} == {
+        f"log {name} {name} starts" for name in NAMES.split(",")
+    }
+    assert (supervisor.home.logs / "working.log").read_text() == "working starts\nworking drained\n"
+
+
+def test_a_killed_process_is_started_again_and_counted(supervise: StartSupervisor) -> None:
+    supervisor = supervise()
+    supervisor.until_line("ready")
+    pid = restart_process(supervisor.home, "working", 20, signal.SIGKILL)
+    table = read_table(supervisor.home)
+    assert table is not None
+    working = next(state for state in table.processes if state.name == "working")
+    assert (working.pid, working.restarts, working.reason) == (pid, 1, "")
+    assert table.ready
+
+
+def test_many_kills_from_outside_are_no_crash_loop(supervise: StartSupervisor) -> None:
+    supervisor = supervise()
+    supervisor.until_line("ready")
+    for _ in range(int(QUICK["crash_loop_count"]) + 2):
+        restart_process(supervisor.home, "semantic", 20, signal.SIGKILL)
+    assert await_running(supervisor.home, "semantic", None)
+
+
+def test_a_process_that_dies_once_while_starting_is_tried_again(supervise: StartSupervisor, tmp_path: Path) -> None:
+    supervisor = supervise({"working": f"crash_once:{tmp_path / 'crashed'}"})
+    supervisor.until_line("ready")
+    assert (tmp_path / "crashed").exists()
+
+
+def test_a_crash_loop_ends_the_start_with_the_reason_in_the_processs_own_words(supervise: StartSupervisor) -> None:
+    supervisor = supervise({"working": "crash"})
+    assert supervisor.wait() == 1
+    error = next(line for line in supervisor.lines if line.startswith("error"))
+    assert "start_failed" in error
+    assert "working" in error
+    assert "cannot find its hat" in error
+    assert running_supervisor(supervisor.home) is None
+
+
+def test_a_hopeless_process_is_not_tried_again_and_its_typed_reason_is_shown(supervise: StartSupervisor) -> None:
+    supervisor = supervise({"semantic": "hopeless"})
+    assert supervisor.wait() == 1
+    assert sum(line.endswith("semantic starts") for line in supervisor.lines) == 1
+    assert "The key does not fit (wrong_key). Give the key." in next(line for line in supervisor.lines if "error" in line)
+
+
+def test_a_start_that_takes_too_long_names_who_is_late(supervise: StartSupervisor) -> None:
+    supervisor = supervise({"semantic": "never_ready"}, start_timeout_seconds=2.0)
+    assert supervisor.wait() == 1
+    assert "semantic (starting)" in next(line for line in supervisor.lines if line.startswith("error"))
+
+
+def test_a_process_that_does_not_drain_is_killed_after_its_time(supervise: StartSupervisor) -> None:
+    supervisor = supervise({"working": "stubborn"}, stop_timeout_seconds=0.2)
+    supervisor.until_line("ready")
+    supervisor.signal(signal.SIGTERM)
+    assert supervisor.wait() == 0
+    assert any(line.endswith("semantic drained") for line in supervisor.lines)
+
+
+def test_a_second_signal_ends_everything_at_once(supervise: StartSupervisor) -> None:
+    supervisor = supervise({"semantic": "stubborn"}, stop_timeout_seconds=100.0)
+    pids = json.loads(supervisor.until_line("ready").removeprefix("ready "))
+    supervisor.signal(signal.SIGINT)
+    until(lambda: stopping(supervisor.home, "semantic"), 10, "the drain did not begin")
+    supervisor.signal(signal.SIGINT)
+    assert supervisor.wait() == 0
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_nothing_outlives_a_supervisor_that_is_killed(supervise: StartSupervisor) -> None:
+    supervisor = supervise({"working": "stubborn"})
+    pids = json.loads(supervisor.until_line("ready").removeprefix("ready "))
+    children = [psutil.Process(pid) for pid in pids]
+    supervisor.signal(signal.SIGKILL)
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive
+    assert running_supervisor(supervisor.home) is None
+
+
+def test_one_supervisor_a_home(supervise: StartSupervisor) -> None:
+    supervisor = supervise()
+    supervisor.until_line("ready")
+    with pytest.raises(StoreLocked, match=str(supervisor.process.pid)):
+        HomeLock(supervisor.home)
+    assert stop_deployment(supervisor.home, 20)
+    supervisor.wait()
+    HomeLock(supervisor.home).release()
+
+
+def stopping(home: Home, name: str) -> bool | None:
+    table = read_table(home)
+    states = {state.name: state.state for state in table.processes} if table else {}
+    return True if states.get(name) == "stopping" else None
