@@ -91,7 +91,9 @@ class Journal:
         return sum(segment.bytes_used() for segment in self.segments)
 
     def rotate(self) -> None:
-        """Close the current segment and begin a new one."""
+        """Close the current segment and begin a new one, unless it is empty."""
+        if self.current.last_global < self.current.state.first_global:
+            return
         now = self._clock.now_us()
         target = min(self.current.state.target_bytes * 2, self._settings.segment_bytes)
         before = self.current
