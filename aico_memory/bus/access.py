@@ -99,6 +99,11 @@ def refuse_publish(identity: Identity, topic: str, user: str) -> AicoMemoryError
             return _denied(identity, f"publish on {topic}")
         if declared.needs_user and not user:
             return InvalidMessage(f"A record on {topic} must name its user")
+        if not declared.needs_user and identity.scopes != ALL_USERS:
+            return AccessDenied(
+                f"The identity {identity.name!r} is bound to certain users; {topic} concerns all of them",
+                "Ask an identity without bounds to do it.",
+            )
     if not identity.covers(user):
         return AccessDenied(
             f"The identity {identity.name!r} is bound to certain users, {user or 'none'!r} is not among them",

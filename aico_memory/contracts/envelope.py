@@ -122,9 +122,14 @@ def open_record(record: StampedRecord) -> Event:
         correlation_id=_optional_id(envelope.correlation_id, "correlation"),
         causation_id=_optional_id(envelope.causation_id, "causation"),
         traceparent=envelope.traceparent,
-        reply_to=envelope.reply_to,
+        reply_to=answerable(envelope.reply_to, record.sender),
         deadline_us=envelope.deadline_us,
     )
+
+
+def answerable(reply_to: str, sender: str) -> str:
+    """The reply topic, if it is one of the authenticated sender's own; "" otherwise: nobody has answers sent to others."""
+    return reply_to if reply_to.startswith(f"{REPLY_PREFIX}{sender}/") else ""
 
 
 def make_reply(outcome: Message | AicoMemoryError) -> envelope_pb2.Reply:
