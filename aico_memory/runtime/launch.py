@@ -28,6 +28,9 @@ def die_with(parent: int) -> None:
 
 if __name__ == "__main__":
     die_with(int(sys.argv[1]))
+    # structlog draws tracebacks with rich where it finds it, and importing it costs every process 10 MiB; a supervised
+    # process writes JSON lines and never draws.
+    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
     module = sys.argv[2]
     sys.argv = [module, *sys.argv[3:]]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
