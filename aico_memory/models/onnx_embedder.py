@@ -16,6 +16,7 @@ from aico_memory.models.embedder import Vectors, normalise
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 RECIPE_FILE = "recipe.json"
+SHORT_TOKENS = 256
 
 
 class OnnxEmbedder:
@@ -56,6 +57,8 @@ class OnnxEmbedder:
         except Exception as error:
             # onnxruntime raises classes of its own extension that share no root but Exception.
             raise ModelUnavailable(f"The export in {folder} cannot be loaded: {type(error).__name__}") from error
+        self._shrinking = onnxruntime.RunOptions()
+        self._shrinking.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -74,7 +77,9 @@ class OnnxEmbedder:
         for row, ids in enumerate(encoded):
             tokens[row, : len(ids)] = ids
             mask[row, : len(ids)] = 1
-        (hidden,) = self._session.run(None, {"input_ids": tokens, "attention_mask": mask})
+        # What a long text needed goes back; a short query keeps its memory, since getting it anew would cost time.
+        options = self._shrinking if tokens.size > SHORT_TOKENS and self.device == "cpu" else None
+        (hidden,) = self._session.run(None, {"input_ids": tokens, "attention_mask": mask}, options)
         return normalise(_mean(hidden, mask))
 
     def close(self) -> None:
