@@ -87,6 +87,8 @@ class Memory:
     data_source: str = "user_message"
     source_confidence: float = 1.0
     entities: tuple[str, ...] = ()
+    # Name of whoever said it, where one was given; found by words like the text.
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

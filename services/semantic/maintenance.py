@@ -66,7 +66,7 @@ class IndexMaintenance:
         if not rows:
             self._indexer.ask_model()
             return replace(job, stage="vectors", after_row=0)
-        self._queue.put_tokens([(key, one.scope, self._rules.tokens(one.text, one.language)) for key, one in rows])
+        self._queue.put_tokens([(key, one.scope, self._rules.tokens(one)) for key, one in rows])
         return replace(job, after_row=rows[-1][0])
 
     def _vectors(self, job: IndexJob) -> IndexJob:

@@ -28,9 +28,10 @@ class FormationRules:
     gazetteer: Gazetteer
     default_language: str
 
-    def tokens(self, text: str, language: str) -> list[str]:
-        """What the text index holds of a text."""
-        return index_tokens(text, language or self.default_language)
+    def tokens(self, memory: Memory) -> list[str]:
+        """What the text index holds of a memory: the words, and who said them."""
+        speaker = index_tokens(memory.speaker) if memory.speaker else []
+        return speaker + index_tokens(memory.text, memory.language or self.default_language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +80,13 @@ def update_memory(transaction: SemanticTransaction, event: Event, rules: Formati
         memory, memory_id=derive_id(event.event_id, "version").bytes, status="superseded", invalidated_at_us=at_us,
         updated_at_us=at_us, superseded_by=memory.memory_id, version_of=memory.memory_id, pinned=False,
     )  # fmt: skip
-    transaction.add(former, (), rules.tokens(former.text, former.language), event.global_sequence)
+    transaction.add(former, (), rules.tokens(former), event.global_sequence)
     language = guess_language(message.text, rules.languages)
     edited = replace(
         memory, text=message.text, language=language, recorded_at_us=at_us, updated_at_us=at_us, version=memory.version + 1,
         entities=extract_entities(message.text, rules.gazetteer, language), write_source="manual",
     )  # fmt: skip
-    transaction.replace(edited, rules.tokens(edited.text, language), event.global_sequence)
+    transaction.replace(edited, rules.tokens(edited), event.global_sequence)
     transaction.add_evidence(
         Evidence(
             memory.memory_id, event.event_id.bytes, "user_explicit", at_us, role="user", said_at_us=at_us,
@@ -162,13 +163,13 @@ def _write_record(transaction: SemanticTransaction, event: Event, said: _Said, r
         created_at_us=event.occurred_us, updated_at_us=event.occurred_us, received_at_us=event.received_us,
         session_id=said.session_id, group_id=said.group_id, project_id=said.project_id, language=language,
         sub_tier="personal" if by_user else "observed", data_source=_data_source(said.role),
-        entities=extract_entities(said.text, rules.gazetteer, language),
+        entities=extract_entities(said.text, rules.gazetteer, language), speaker=said.name,
     )  # fmt: skip
     evidence = Evidence(
         memory_id, event.event_id.bytes, "rule", event.occurred_us, role=said.role, name=said.name,
         said_at_us=said.said_at_us, session_id=said.session_id, metadata_json=said.metadata_json,
     )  # fmt: skip
-    if transaction.add(memory, (evidence,), rules.tokens(said.text, language), event.global_sequence):
+    if transaction.add(memory, (evidence,), rules.tokens(memory), event.global_sequence):
         _announce(transaction, event, "created", [memory_id], RECORD)
 
 

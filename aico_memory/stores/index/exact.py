@@ -169,26 +169,33 @@ class _Matrix:
             self._places = {int(key): place for place, key in enumerate(self._keys)}
 
     def _take(self, entries: Sequence[VectorEntry], expected: int) -> None:
-        if not entries:
-            return
-        known = [entry for entry in entries if entry.key in self._places]
-        # A search may be reading: what it holds stays as it was.
+        latest = {entry.key: entry for entry in entries}
+        known = [entry for key, entry in latest.items() if key in self._places]
+        fresh = [entry for key, entry in latest.items() if key not in self._places]
         if known:
-            self._columns = self._columns.copy()
-        if any(not np.array_equal(self._vectors[self._places[entry.key]], unit(entry.vector)) for entry in known):
+            self._replace(known)
+        if fresh:
+            self._append(fresh, expected)
+
+    def _replace(self, known: Sequence[VectorEntry]) -> None:
+        # A search may be reading: what it holds stays as it was.
+        self._columns = self._columns.copy()
+        for entry in known:
+            self._columns[self._places[entry.key]] = as_numbers(entry.facets)
+        moved = [one for one in known if not np.array_equal(self._vectors[self._places[one.key]], unit(one.vector))]
+        if moved:
             self._vectors = self._vectors.copy()
-        new = len({entry.key for entry in entries} - self._places.keys())
-        self._make_room(max(expected, self._count + new), len(entries[0].vector))
-        for entry in entries:
-            place = self._places.get(entry.key)
-            if place is None:
-                place = self._places[entry.key] = self._count
-                self._count += 1
-            self._keys[place] = entry.key
-            vector = unit(entry.vector)
-            if not np.array_equal(self._vectors[place], vector):
-                self._vectors[place] = vector
-            self._columns[place] = as_numbers(entry.facets)
+        for entry in moved:
+            self._vectors[self._places[entry.key]] = unit(entry.vector)
+
+    def _append(self, fresh: Sequence[VectorEntry], expected: int) -> None:
+        self._make_room(max(expected, self._count + len(fresh)), len(fresh[0].vector))
+        new = slice(self._count, self._count + len(fresh))
+        self._keys[new] = [entry.key for entry in fresh]
+        self._vectors[new] = _units(np.stack([entry.vector for entry in fresh]))
+        self._columns[new] = np.array([as_numbers(entry.facets) for entry in fresh], dtype=DTYPE)
+        self._places.update((entry.key, new.start + place) for place, entry in enumerate(fresh))
+        self._count = new.stop
 
     def _make_room(self, wanted: int, dimension: int) -> None:
         if wanted <= len(self._keys) and self._vectors.shape[1] == dimension:
@@ -203,6 +210,12 @@ class _Matrix:
         if used:
             vectors[:used] = self._vectors[:used]
         self._keys, self._vectors, self._columns = keys, vectors, columns
+
+
+def _units(vectors: Vector) -> Vector:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: Vector = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return scaled
 
 
 def _best(scores: Vector, limit: int) -> npt.NDArray[np.intp]:

@@ -50,8 +50,9 @@ def plain_values(memory: Memory) -> tuple[Any, ...]:
 
 
 def seal_body(memory: Memory, sealer: Sealer) -> bytes:
-    """Text, entities and fact key, sealed for the owner and bound to this memory."""
-    content = json.dumps([memory.text, memory.entities, memory.fact_key], ensure_ascii=False, separators=(",", ":"))
+    """Text, entities, fact key and speaker, sealed for the owner and bound to this memory."""
+    parts = [memory.text, memory.entities, memory.fact_key, memory.speaker]
+    content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
     return sealer.seal(content.encode(), b"memory\0" + memory.memory_id)
 
 
@@ -65,9 +66,9 @@ def open_row(row: Sequence[Any], sealers: Sealers) -> tuple[int, Memory] | None:
         content = sealers.sealer(fields["owner"], create=False).open(body, b"memory\0" + fields["memory_id"])
     except (KeyDestroyed, WrongKey):
         return None
-    text, entities, fact_key = json.loads(content)
-    memory = Memory(scope=Scope(scope_kind, scope_id), text=text, entities=tuple(entities), fact_key=fact_key, **fields)
-    return number, memory
+    text, entities, fact_key, speaker = json.loads(content)
+    sealed = {"text": text, "entities": tuple(entities), "fact_key": fact_key, "speaker": speaker}
+    return number, Memory(scope=Scope(scope_kind, scope_id), **sealed, **fields)
 
 
 def seal_evidence(evidence: Evidence, sealer: Sealer) -> bytes | None:

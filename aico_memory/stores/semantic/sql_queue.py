@@ -92,7 +92,7 @@ class SqlIndexQueue:
         sql = f"{_ENTRY} AND v.row_no IN (SELECT value FROM json_each(?)) ORDER BY v.row_no"
         with self._database.read() as connection:
             number = _number(connection, fingerprint)
-            return [_entry(row) for row in connection.execute(sql, (number, json.dumps(list(keys))))]
+            return _entries(connection.execute(sql, (number, json.dumps(list(keys)))).fetchall())
 
     def settle(self, entries: Sequence[int]) -> None:
         if entries:
@@ -155,7 +155,7 @@ class SqlVectorSource:
                 clause, values = _of_scope(connection, scope)
                 number = _number(connection, self._fingerprint)
                 sql = f"{_ENTRY}{clause} AND v.row_no > ? ORDER BY v.row_no LIMIT ?"
-                found = [_entry(row) for row in connection.execute(sql, (number, *values, after, limit))]
+                found = _entries(connection.execute(sql, (number, *values, after, limit)).fetchall())
             if not found:
                 return
             yield found
@@ -174,10 +174,16 @@ def _number(connection: Connection, fingerprint: str) -> int:
     return int(row[0]) if row else -1
 
 
-def _entry(row: Sequence[Any]) -> VectorEntry:
-    key, scope_kind, scope_id, half_floats, *facets = row
-    vector = np.frombuffer(half_floats, dtype="<f2").astype(np.float32)
-    return VectorEntry(key, Scope(scope_kind, scope_id), Facets(*facets), vector)
+def _entries(found: Sequence[Sequence[Any]]) -> list[VectorEntry]:
+    if not found:
+        return []
+    halves = np.frombuffer(b"".join(row[3] for row in found), dtype="<f2")
+    vectors = halves.reshape(len(found), -1).astype(np.float32)
+    scopes = {(row[1], row[2]): Scope(row[1], row[2]) for row in found}
+    return [
+        VectorEntry(row[0], scopes[row[1], row[2]], Facets(*row[4:]), vector)
+        for row, vector in zip(found, vectors, strict=True)
+    ]
 
 
 def _unembedded(key: int, memory: Memory) -> Unembedded:

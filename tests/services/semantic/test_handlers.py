@@ -180,6 +180,12 @@ def test_an_undetermined_question_is_stemmed_in_the_languages_of_the_user(worker
     assert worker.found("Ankara", vector=False)["text"] == ["Bugün Ankara'da çok güzel evler gördüm ama yoruldum"]
 
 
+def test_who_said_it_is_found_by_name(worker):
+    worker.say("I adopted a kitten", name="Mira")
+    worker.say("I adopted a puppy", name="Tom")
+    assert worker.found("Which pet has Mira?", vector=False)["text"] == ["I adopted a kitten"]
+
+
 def test_no_user_finds_the_words_of_another(worker):
     worker.say("secret garden", user="ada")
     worker.say("garden gnome", user="ben")

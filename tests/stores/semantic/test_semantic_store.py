@@ -114,7 +114,7 @@ def test_a_memory_comes_back_as_it_was_stored(store):
         confidence=0.7, importance=0.6, utility=0.4, stability=2.5, difficulty=3.5, storage_strength=4.0, access_count=2,
         last_accessed_us=77, reference_count=1, last_referenced_us=78, valence=-0.5, arousal=0.9, emotion="joy", flashbulb=True,
         pinned=True, immutable=True, write_source="manual", data_source="import", source_confidence=0.8,
-        entities=("entity://tech/python", "entity://name/anna"),
+        entities=("entity://tech/python", "entity://name/anna"), speaker="Ada",
     )  # fmt: skip
     assert add(store, full)
     assert store.get([full.memory_id], [ADA]) == [full]

@@ -22,7 +22,7 @@ CREATE TABLE memory (
     memory_id          BLOB    NOT NULL UNIQUE,
     scope_no           INTEGER NOT NULL REFERENCES scope,
     owner              TEXT    NOT NULL,
-    -- Text, entities and fact key, sealed.
+    -- Text, entities, fact key and speaker, sealed.
     body               BLOB    NOT NULL,
     kind               TEXT    NOT NULL,
     tier               TEXT    NOT NULL,
