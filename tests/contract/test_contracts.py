@@ -128,7 +128,9 @@ def test_a_broken_rule_names_its_field(fields: dict[str, str], named: str) -> No
         envelope.check_fields(a_message(**fields))
 
 
-def test_a_reward_out_of_range_breaks_its_rule() -> None:
+def test_a_value_out_of_range_breaks_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranged = options_pb2.FieldRules(ranged=True, min=-1, max=1)
+    monkeypatch.setattr(envelope, "_rules", lambda contract: [(contract.fields_by_name["reward"], ranged)])
     with pytest.raises(InvalidMessage, match="reward is 2"):
         envelope.check_fields(behavioral_pb2.FeedbackEvent(user_id="a", message_id="m", skill_id="s", reward=2))
 
