@@ -18,6 +18,7 @@ from aico_memory.bus.consumer import Consumer
 from aico_memory.bus.consumer_merge import ConsumerMerge
 from aico_memory.bus.link_loop import LinkLoop
 from aico_memory.bus.link_questions import Question
+from aico_memory.bus.link_room import Room
 from aico_memory.bus.link_subscriptions import Wanted
 from aico_memory.bus.link_tickets import BulkTicket, OneTicket, RequestTicket, Ticket
 from aico_memory.bus.link_traffic import Traffic
@@ -61,9 +62,7 @@ class Link:
         self._settings = settings
         self._clock = clock
         self._pid = os.getpid()
-        self._room = threading.Condition()
-        self._records = 0
-        self._bytes = 0
+        self._room = Room(settings)
         self._state = threading.Condition()
         self._welcome: bus_pb2.Welcome | None = None
         self._last_welcome: bus_pb2.Welcome | None = None
@@ -72,7 +71,7 @@ class Link:
         self._closed = False
         # Called in the I/O thread whenever a connection stands (again); must not wait.
         self.on_connect: Callable[[], None] | None = None
-        traffic = Traffic(self.session, settings, self._release)
+        traffic = Traffic(self.session, settings, self._room.release)
         self._traffic = traffic
         self._loop = LinkLoop(address, keys, settings, traffic, self._turned)
         self._answers_live = threading.Event()
@@ -135,8 +134,7 @@ class Link:
 
     def has_room(self, records: int, size: int) -> bool:
         """Whether so many records of so many bytes could be published now without waiting."""
-        limits = self._settings
-        return self._records + records <= limits.window_records and self._bytes + size <= limits.window_bytes
+        return self._room.holds(records, size)
 
     def send(self, record: OutgoingRecord) -> None:
         """Publish one ephemeral record; lost where no broker is connected."""
@@ -267,34 +265,18 @@ class Link:
     def _enter(self, entries: list[tuple[OutgoingRecord, tuple[Ticket, int]]], timeout: float | None) -> None:
         self._check()
         deadline = time.monotonic() + (self._settings.publish_seconds if timeout is None else timeout)
+        sizes = [len(record.envelope) for record, _ in entries]
+        if threading.current_thread() is self._loop.thread:
+            self._room.overdraw(sizes)
+            self._loop.publish(entries)
+            return
         at = 0
         while at < len(entries):
-            with self._room:
-                while self._records and not self._fits(entries[at][0]):
-                    left = deadline - time.monotonic()
-                    if left <= 0 or not self._room.wait(left):
-                        raise self._too_slow(at, len(entries))
-                    self._check()
-                end = at
-                while end < len(entries) and (not self._records or self._fits(entries[end][0])):
-                    self._records += 1
-                    self._bytes += len(entries[end][0].envelope)
-                    end += 1
-                self._loop.publish(entries[at:end])
-            at = end
-
-    def _fits(self, record: OutgoingRecord) -> bool:
-        if threading.current_thread() is self._loop.thread:
-            return True
-        return (
-            self._records < self._settings.window_records and self._bytes + len(record.envelope) <= self._settings.window_bytes
-        )
-
-    def _release(self, records: int, size: int) -> None:
-        with self._room:
-            self._records -= records
-            self._bytes -= size
-            self._room.notify_all()
+            taken = self._room.take(sizes[at:] if at else sizes, deadline, self._check)
+            if not taken:
+                raise self._too_slow(at, len(entries))
+            self._loop.publish(entries[at : at + taken])
+            at += taken
 
     def _too_slow(self, sent: int, count: int) -> AicoMemoryError:
         if not self.connected:

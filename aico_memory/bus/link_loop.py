@@ -57,7 +57,9 @@ class LinkLoop:
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
         self._wake_lock = threading.Lock()
+        self._end_lock = threading.RLock()
         self._woken = False
+        self._ended = False
         self._connection: Connection | None = None
         self._poller = zmq.Poller()
         self._welcome: bus_pb2.Welcome | None = None
@@ -77,12 +79,12 @@ class LinkLoop:
     def submit(self, command: Callable[[], None]) -> None:
         """Run this in the I/O thread, soon."""
         self._commands.append(command)
-        self.wake()
+        self._wake_or_abandon()
 
     def publish(self, records: list[tuple[OutgoingRecord, tuple[Ticket, int]]]) -> None:
         """Take durable records into the window; the caller has made sure there is room."""
         self._incoming.extend(records)
-        self.wake()
+        self._wake_or_abandon()
 
     def wake(self) -> None:
         """Make the loop look at what was submitted."""
@@ -91,6 +93,12 @@ class LinkLoop:
                 if not self._woken:
                     self._woken = True
                     os.write(self._wake_write, b"!")
+
+    def _wake_or_abandon(self) -> None:
+        if self._ended:
+            self._abandon()
+        else:
+            self.wake()
 
     def stop(self, drain_seconds: float) -> None:
         """Send what is on its way, at most so long, and end the thread."""
@@ -299,6 +307,15 @@ class LinkLoop:
             return True
         return not (self._commands or self._incoming) and self.traffic.drained and self._held is None
 
+    def _abandon(self) -> None:
+        """Nobody is left to send: end everything that is open, and what another thread hands in after the end."""
+        with self._end_lock:
+            while self._commands:
+                self._commands.popleft()()
+            while self._incoming:
+                self.traffic.window.add(*self._incoming.popleft())
+            self.traffic.fail(ClosedConnection("The client was closed"))
+
     def _reset_poller(self) -> None:
         self._poller = zmq.Poller()
         self._blocked = False
@@ -308,9 +325,8 @@ class LinkLoop:
                 self._poller.register(socket, zmq.POLLIN)
 
     def _end(self) -> None:
-        while self._incoming:
-            self.traffic.window.add(*self._incoming.popleft())
-        self.traffic.fail(ClosedConnection("The client was closed"))
+        self._ended = True
+        self._abandon()
         if self._connection is not None:
             if self._welcome is not None:
                 with contextlib.suppress(zmq.Again):

@@ -59,6 +59,8 @@ class Traffic:
         self._waiting: dict[Wanted, Callable[[AicoMemoryError | None], None]] = {}
         self._progress_at = time.monotonic()
         self._probe: bytes | None = None
+        # The subscription whose chunk is on its way, and behind it those whose next chunk waits for that.
+        self._subscribing: deque[Wanted] = deque()
 
     @property
     def answers_heard(self) -> bool:
@@ -94,6 +96,7 @@ class Traffic:
         self.out.clear()
         self.filters.clear()
         self._probe = None
+        self._subscribing.clear()
         self.book.disconnected()
         for consumer in self.deliveries.consumers:
             consumer.disconnected()
@@ -128,6 +131,11 @@ class Traffic:
             self.filters.extend((False, prefix) for prefix in wanted.prefixes)
         self._waiting.pop(wanted, None)
         self.book.remove(wanted)
+        if wanted in self._subscribing:
+            if self._subscribing[0] is wanted:
+                self._chunk_stands()
+            else:
+                self._subscribing.remove(wanted)
 
     def router_frame(self, data: bytes) -> None:
         """A frame of the broker's ROUTER, WELCOME and PONG aside."""
@@ -167,6 +175,7 @@ class Traffic:
         if wanted is None:
             return
         self.filters.append((False, ready))
+        self._chunk_stands()
         if wanted.chunks:
             self._subscribe_chunk(wanted)
             return
@@ -182,10 +191,9 @@ class Traffic:
 
     def stuck(self, now: float) -> bool:
         """A subscription was never answered or never confirmed: it got lost on its way."""
-        return any(
-            wanted.progress in (Progress.CHECKING, Progress.GRANTED) and now - wanted.moved_at > self._settings.stall_seconds
-            for wanted in self.book
-        )
+        waiting = [wanted for wanted in self.book if wanted.progress is Progress.CHECKING]
+        waiting += [self._subscribing[0]] if self._subscribing else []
+        return any(now - wanted.moved_at > self._settings.stall_seconds for wanted in waiting)
 
     def tick(self, now: float) -> None:
         """Ask what is to be asked, and end what took too long. Only while a connection stands."""
@@ -272,8 +280,22 @@ class Traffic:
             consumer.fail(error)
 
     def _subscribe_chunk(self, wanted: Wanted) -> None:
+        """Subscribe to the next chunk, when those before it stand: of all subscriptions one chunk at a time is on its way."""
         wanted.moved_at = time.monotonic()
+        if self._subscribing:
+            self._subscribing.append(wanted)
+            return
+        self._subscribing.append(wanted)
         self.filters.extend((True, prefix) for prefix in self.book.next_chunk(wanted))
+
+    def _chunk_stands(self) -> None:
+        """The chunk on its way has arrived, or is not wanted any more: the next one may go."""
+        self._subscribing.popleft()
+        if self._subscribing:
+            following = self._subscribing.popleft()
+            waiting, self._subscribing = self._subscribing, deque()
+            self._subscribe_chunk(following)
+            self._subscribing.extend(waiting)
 
     def _tell(self, wanted: Wanted, error: AicoMemoryError | None) -> None:
         told = self._waiting.pop(wanted, None)

@@ -7,11 +7,13 @@ import time
 import uuid
 
 import pytest
+import zmq
 
 from aico_memory.bus.link import Link
+from aico_memory.bus.link_sockets import Connection
 from aico_memory.clock import SystemClock
 from aico_memory.contracts.v1 import bus_pb2, working_pb2
-from aico_memory.contracts.wire import OutgoingRecord
+from aico_memory.contracts.wire import READY_PREFIX, OutgoingRecord
 from aico_memory.errors import AccessDenied, BusUnavailable, ClosedConnection, DeadlineExceeded, StorageFull
 
 MESSAGES = "memory/working/message/v1/"
@@ -92,15 +94,21 @@ def test_subscriptions_stand_again_after_a_restart(link: Link, fake) -> None:
     assert heard == [wanted[0].event_id]
 
 
-def test_more_subscriptions_than_a_socket_holds_all_stand(link: Link, fake) -> None:
+def test_more_subscriptions_than_a_socket_holds_all_stand(link: Link, fake, settings) -> None:
     topics = [f"memory/test/t{number}/v1/" for number in range(2500)]
-    for at in range(0, len(topics), 250):
-        link.subscribe(topics[at : at + 250], lambda record: None)
+    for at in range(0, len(topics), 50):
+        link.subscribe(topics[at : at + 50], lambda record: None)
     assert {topic.encode() for topic in topics} <= set(fake.subscriptions)
     fake.stop()
     fake.subscriptions.clear()
     fake.start()
     fake.wait(lambda: {topic.encode() for topic in topics} <= set(fake.subscriptions))
+    # What makes it so: never more on their way than a handshake has confirmed, whoever subscribed.
+    run = longest = 0
+    for topic in fake.subscriptions:
+        run = 0 if topic.startswith(READY_PREFIX) else run + 1
+        longest = max(longest, run)
+    assert longest <= settings.subscription_chunk
 
 
 def test_a_subscription_that_got_lost_is_noticed_and_made_again(link: Link, fake) -> None:
@@ -226,3 +234,37 @@ def test_while_the_bus_is_away_the_trouble_is_named(link: Link, fake) -> None:
         assert isinstance(link.trouble, BusUnavailable)
     finally:
         fake.start()
+
+
+def test_the_sockets_beat_no_heart_of_their_own_and_never_reconnect_by_themselves(fake, alice, settings) -> None:
+    with zmq.Context() as context:
+        connection = Connection(context, fake.address, alice, settings)
+        for socket in (connection.dealer, connection.delivery):
+            assert socket.getsockopt(zmq.HEARTBEAT_IVL) <= 0
+            assert socket.getsockopt(zmq.RECONNECT_IVL) == -1
+        connection.close()
+
+
+def test_what_is_handed_in_while_the_link_closes_ends_with_an_error(fake, alice, settings) -> None:
+    link = Link(lambda: fake.address, alice, settings=settings.model_copy(update={"close_seconds": 0.0}), clock=SystemClock())
+    link.start()
+    futures, stop = [], threading.Event()
+
+    def publish() -> None:
+        while not stop.is_set():
+            try:
+                futures.extend(link.publish(records(1)))
+                futures.append(link.control("ping", {}))
+            except ClosedConnection:
+                return
+
+    threads = [threading.Thread(target=publish) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    fake.wait(lambda: len(fake.log) > 20)
+    link.close()
+    stop.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    ends = {type(future.exception(PATIENCE)) for future in futures}
+    assert ends <= {type(None), ClosedConnection}
