@@ -9,12 +9,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from aico_memory import MemoryClient
+from aico_memory.bus.link import Link
+from aico_memory.clock import SharedManualClock
 from aico_memory.paths import Home
 from aico_memory.runtime.deployment import read_table
+from aico_memory.runtime.links import make_link
 from aico_memory.runtime.processes import stop_deployment
+from aico_memory.runtime.waiting import until
+from aico_memory.vault.curve_keys import load_identity
 from tests.support.exports import export_folder
 
 START_SECONDS = 110.0
@@ -87,6 +92,30 @@ class Deployment:
     def client(self, identity: str = "default") -> MemoryClient:
         return MemoryClient.connect(home=self.root, identity=identity)
 
+    def pids(self) -> dict[str, int | None]:
+        """Process ids by name."""
+        table = read_table(self.home)
+        assert table is not None
+        return {state.name: state.pid for state in table.processes}
+
+    def link(self, identity: str = "operator") -> Link:
+        """A started link, for what the client does not offer."""
+        made = make_link(self.home, load_identity(self.home, identity))
+        try:
+            made.start()
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def clock(self) -> SharedManualClock:
+        """The hands of a deployment with AICO_MEMORY_CLOCK=manual."""
+        return SharedManualClock(self.home.manual_clock)
+
+    def export(self) -> list[str]:
+        """The canonical export."""
+        return self.ok("export", "--canonical").out.splitlines()
+
     def last_words(self) -> str:
         """The ends of all logs, for a failed test."""
         logs = sorted(self.home.logs.glob("*.log"))
@@ -94,6 +123,14 @@ class Deployment:
 
 
 MakeDeployment = Callable[..., Deployment]
+
+
+T = TypeVar("T")
+
+
+def eventually(condition: Callable[[], T | None], otherwise: str, seconds: float = 20.0) -> T:
+    """The first result that is not None; looks again and again until the deadline."""
+    return until(condition, seconds, otherwise)
 
 
 def said(content: str, role: str = "user", **more: Any) -> dict[str, Any]:
