@@ -11,6 +11,7 @@ from rich.markup import escape
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
 from aico_memory.errors import InvalidMessage
+from aico_memory.runtime.probe import broker_says
 
 PANEL = "Memory"
 User = Annotated[str, typer.Option("--user", "-u", envvar="AICO_MEMORY_USER", help="Whose memory.")]
@@ -153,6 +154,21 @@ def delete(context: typer.Context, memory_id: str, user: User = "me") -> None:
         face.show(client.delete(memory_id, user))
 
 
+@command(app, "flush", "flush --timeout 30", panel=PANEL)
+def flush(
+    context: typer.Context,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Give up after so many seconds.")] = 30.0,
+) -> None:
+    """Return when everything that stands in the journal has been worked off and can be searched."""
+    from aico_memory.runtime.settling import settled_through
+
+    face = face_of(context)
+    with face.operator() as link:
+        head = int(broker_says(link, "consumers")["head"])
+        settled_through(link, head, timeout)
+    face.show({"settled": head}, lambda data: face.say(f"Settled through {data['settled']}."))
+
+
 def _json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
@@ -169,8 +185,10 @@ def _print_results(face: Face, found: dict[str, Any]) -> None:
         shown = f"{score:.3f}  " if isinstance(score, float) else ""
         face.out.print(f"[bold]{number:>2}[/]  {shown}{escape(result['memory'])}")
         face.out.print(f"    [dim]{escape(str(result.get('created_at')))}  {result.get('kind')}  {result['id']}[/]")
-        if result.get("explanation"):
-            face.out.print(f"    [dim]{escape(str(result['explanation']))}[/]")
+        if result.get("shares"):
+            face.out.print(
+                "    [dim]" + escape("  ".join(f"{name} {share:.3f}" for name, share in result["shares"].items())) + "[/]"
+            )
     if found.get("degraded"):
         face.out.print(f"[yellow]degraded[/]  {escape(', '.join(found['degraded']))}")
 
