@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from google.protobuf.message import Message
 
 from aico_memory.contracts.envelope import Event, reply_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import bus_pb2, semantic_pb2, working_pb2
+from aico_memory.domain.memory import Memory
 from aico_memory.errors import AicoMemoryError
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
@@ -125,11 +125,12 @@ class SemanticHandlers(Handlers):
     def _invalidate(self, transaction: SemanticTransaction, event: Event) -> None:
         self._answered(transaction, event, lambda: writing.invalidate_memory(transaction, event))
 
-    def _answered(self, transaction: SemanticTransaction, event: Event, effect: Callable[[], Any]) -> None:
+    def _answered(self, transaction: SemanticTransaction, event: Event, effect: Callable[[], Memory]) -> None:
         """Reply with the memory, or with the refusal: nothing was changed where a rule refused."""
         outcome: Message | AicoMemoryError
         try:
-            outcome = semantic_pb2.MemoryPage(records=[record_message(effect(), ())])
+            memory = effect()
+            outcome = semantic_pb2.MemoryPage(records=[record_message(memory, transaction.evidence(memory.memory_id))])
         except AicoMemoryError as error:
             if error.code not in _REFUSALS:
                 raise

@@ -121,7 +121,7 @@ def replay_experiences(transaction: SemanticTransaction, event: Event) -> None:
     message = event.message
     memory_ids, unknown = [], 0
     for event_id in message.event_ids:
-        memory_id = derive_id(uuid.UUID(bytes=event_id), RECORD).bytes
+        memory_id = derive_id(uuid.UUID(bytes=event_id), RECORD).bytes if len(event_id) == 16 else b""
         memory = transaction.memory(memory_id)
         if memory is None or memory.scope != own_scope(event.user):
             unknown += 1

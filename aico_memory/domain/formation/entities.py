@@ -8,11 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 MAX_ENTITIES = 8
-_EMAIL = re.compile(r"\S+@\S+\.\S+")
+# What a very long message says after this is no longer searched for names.
+READ_CHARACTERS = 20_000
+# Bounded in front, so that a long run without spaces is not tried from every place to its end.
+_EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@]+\.[^\s@]+")
 _URL = re.compile(r"https?://([^/\s:?#<>\"']+)\S*", re.IGNORECASE)
 _HANDLE = re.compile(r"(?<![\w@])@([A-Za-z0-9_][A-Za-z0-9_.-]{1,38})")
 _WORD = re.compile(r"[^\W_](?:[\w'’&.+#-]*[\w+#])?")
 _SENTENCE_END = re.compile(r"(?:[.!?…:;]|\n)[\s\"'»“”)]*$")
+_LOOK_BACK = 12
 # Languages that capitalise every noun: there a capital alone says nothing.
 _NOUN_CAPITALS = frozenset({"de", "lb"})
 
@@ -33,7 +37,7 @@ class Gazetteer:
 
 def extract_entities(text: str, gazetteer: Gazetteer, language: str = "", limit: int = MAX_ENTITIES) -> tuple[str, ...]:
     """URIs `entity://<type>/<slug>` in the order of mention, each once, at most `limit`."""
-    clean = _EMAIL.sub(" ", text)
+    clean = _EMAIL.sub(" ", text[:READ_CHARACTERS])
     found: list[tuple[int, str]] = []
     for match in _URL.finditer(clean):
         host = match.group(1).casefold().removeprefix("www.").rstrip(".,)")
@@ -91,7 +95,7 @@ def _names(
 def _span(text: str, span: list[re.Match[str]], language: str) -> Iterator[tuple[int, str]]:
     if not span:
         return
-    before = text[: span[0].start()].rstrip(" ")
+    before = text[max(0, span[0].start() - _LOOK_BACK) : span[0].start()].rstrip(" ")
     opens_sentence = not before or bool(_SENTENCE_END.search(before))
     # The first word of a sentence has its capital anyway, unless more of the name follows.
     if len(span) == 1 and (opens_sentence or language in _NOUN_CAPITALS):

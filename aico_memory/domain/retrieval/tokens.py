@@ -76,7 +76,7 @@ def stem(word: str, language: str) -> str:
 def _tokens(text: str, language: str, single_characters: bool, ignored: Set[str] = frozenset()) -> Iterator[str]:
     for pattern, spelled in _SIGNS:
         text = pattern.sub(spelled, text)
-    for word in _words().findall(fold(text, language)):
+    for word in _words().findall(fold(text, language).replace("_", " ")):
         parts = _SPLIT.split(word)
         for part in parts:
             # "don't", "l'homme", "Alice's": a letter alone beside an apostrophe is grammar.
@@ -108,5 +108,5 @@ def _stem(algorithm: str, word: str) -> str:
 def _words() -> re.Pattern[str]:
     # Python's \w has no combining marks, without which words of Indic scripts fall apart.
     marks = [chr(code) for code in range(0x300, 0x1E950) if unicodedata.category(chr(code))[0] == "M"]
-    letter = f"(?:[^\\W_]|[{re.escape(''.join(marks))}])"
+    letter = f"[\\w{re.escape(''.join(marks))}]"
     return re.compile(f"{letter}+(?:[{_APOSTROPHES}]{letter}+)*")

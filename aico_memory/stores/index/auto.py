@@ -37,13 +37,14 @@ class AutoVectorIndex:
         self._lock = Lock()
         # Takes changes from the moment it is opened, answers from the moment it is built.
         self._large: BuildableIndex | None = None
+        self._large_scopes: set[Scope] = set()
         self._built = False
         self._closed = False
         self._builder: Thread | None = None
         self._failure: BaseException | None = None
 
     def search(self, vector: Vector, view: View, limit: int) -> list[Neighbour]:
-        if self._size(view.scopes) <= self._limit:
+        if not self._is_large(view.scopes):
             return self._exact.search(vector, view, limit)
         if self._large is None:
             self._start_building()
@@ -93,6 +94,7 @@ class AutoVectorIndex:
             self._large.close()
 
     def rebuild(self) -> None:
+        self._large_scopes.clear()
         self._exact.rebuild()
         large = self._large
         if self._built and large is not None:
@@ -108,12 +110,18 @@ class AutoVectorIndex:
             self._large = None
         self.close()
 
-    def _size(self, scopes: Sequence[Scope]) -> int:
+    def _is_large(self, scopes: Sequence[Scope]) -> bool:
+        # Counting a large scope takes time, and a large one seldom becomes small: it is counted once.
+        if any(scope in self._large_scopes for scope in scopes):
+            return True
         total = 0
         for scope in scopes:
             held = self._exact.size(scope)
-            total += self._source.size(scope) if held is None else held
-        return total
+            size = self._source.size(scope) if held is None else held
+            if size > self._limit:
+                self._large_scopes.add(scope)
+            total += size
+        return total > self._limit
 
     def _start_building(self) -> None:
         with self._lock:

@@ -68,6 +68,9 @@ class SemanticTransaction(ConsumerTransaction, Protocol):
     def add_evidence(self, evidence: Evidence) -> bool:
         """False where this event has already been noted for this memory by this method."""
 
+    def evidence(self, memory_id: bytes) -> list[Evidence]:
+        """What the memory rests on inside this transaction, oldest first."""
+
     def add_evolution(self, evolution: Evolution) -> None:
         """Note a change."""
 

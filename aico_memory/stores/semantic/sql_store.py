@@ -97,6 +97,9 @@ class SqlSemanticTransaction(SqlTransaction):
                   evidence.role, evidence.said_at_us, evidence.session_id, detail)  # fmt: skip
         return self.connection.execute(_EVIDENCE, values).rowcount > 0
 
+    def evidence(self, memory_id: bytes) -> list[Evidence]:
+        return _evidence(self.connection, [memory_id], self._sealers)[memory_id]
+
     def add_evolution(self, evolution: Evolution) -> None:
         (owner,) = self.connection.execute(_OWNER, (evolution.memory_id,)).fetchone()
         detail = rows.seal_evolution(evolution, self._sealers.sealer(owner))
@@ -182,15 +185,8 @@ class SqlSemanticStore(SqlConsumerState):
         return found[:limit]
 
     def evidence(self, memory_ids: Sequence[bytes]) -> dict[bytes, list[Evidence]]:
-        found: dict[bytes, list[Evidence]] = {memory_id: [] for memory_id in memory_ids}
-        wanted = list(found)
         with self.database.read() as connection:
-            for start in range(0, len(wanted), _CHUNK):
-                chunk = wanted[start : start + _CHUNK]
-                for owner, *line in connection.execute(_EVIDENCE_OF.format(", ".join("?" for _ in chunk)), chunk):
-                    for evidence in self._unsealed(owner, [line], rows.open_evidence):
-                        found[evidence.memory_id].append(evidence)
-        return found
+            return _evidence(connection, memory_ids, self.sealers)
 
     def evolution(self, memory_id: bytes) -> list[Evolution]:
         with self.database.read() as connection:
@@ -198,7 +194,7 @@ class SqlSemanticStore(SqlConsumerState):
             if owner is None:
                 return []
             lines = connection.execute(_EVOLUTION_OF, (memory_id,)).fetchall()
-        return self._unsealed(owner[0], lines, rows.open_evolution)
+        return _unsealed(self.sealers, owner[0], lines, rows.open_evolution)
 
     def languages(self, scopes: Sequence[Scope], limit: int) -> list[str]:
         scoped, values = rows.within(scopes)
@@ -226,12 +222,26 @@ class SqlSemanticStore(SqlConsumerState):
         opened = (rows.open_row(row, self.sealers) for row in connection.execute(f"{rows.SELECT} {clause}", values))
         return [one for one in opened if one is not None]
 
-    def _unsealed(self, owner: str, lines: Sequence[Any], opener: Callable[[Sequence[Any], Any], _Line]) -> list[_Line]:
-        try:
-            sealer = self.sealers.sealer(owner, create=False)
-            return [opener(line, sealer) for line in lines]
-        except (KeyDestroyed, WrongKey):
-            return []
+
+def _evidence(connection: Connection, memory_ids: Sequence[bytes], sealers: rows.Sealers) -> dict[bytes, list[Evidence]]:
+    found: dict[bytes, list[Evidence]] = {memory_id: [] for memory_id in memory_ids}
+    wanted = list(found)
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        for owner, *line in connection.execute(_EVIDENCE_OF.format(", ".join("?" for _ in chunk)), chunk):
+            for evidence in _unsealed(sealers, owner, [line], rows.open_evidence):
+                found[evidence.memory_id].append(evidence)
+    return found
+
+
+def _unsealed(
+    sealers: rows.Sealers, owner: str, lines: Sequence[Any], opener: Callable[[Sequence[Any], Any], _Line]
+) -> list[_Line]:
+    try:
+        sealer = sealers.sealer(owner, create=False)
+        return [opener(line, sealer) for line in lines]
+    except (KeyDestroyed, WrongKey):
+        return []
 
 
 def _admitted(connection: Connection, keys: Sequence[int], view: View) -> set[int]:

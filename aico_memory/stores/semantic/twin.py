@@ -79,6 +79,9 @@ class MemorySemanticTransaction(MemoryTransaction):
         self._tables.evidence[place] = evidence
         return True
 
+    def evidence(self, memory_id: bytes) -> list[Evidence]:
+        return _evidence(self._tables, memory_id)
+
     def add_evolution(self, evolution: Evolution) -> None:
         self._tables.evolution.setdefault((evolution.memory_id, evolution.cause, evolution.what), evolution)
 
@@ -150,8 +153,8 @@ class MemorySemanticStore(MemoryConsumerState):
         return [hit for hit in ranked if _sees(view, tables.memories[hit.key])][:limit]
 
     def evidence(self, memory_ids: Sequence[bytes]) -> dict[bytes, list[Evidence]]:
-        lines = sorted(self._tables.evidence.values(), key=lambda one: (one.at_us, one.event_id, one.method))
-        return {memory_id: [one for one in lines if one.memory_id == memory_id] for memory_id in memory_ids}
+        tables = self._tables
+        return {memory_id: _evidence(tables, memory_id) for memory_id in memory_ids}
 
     def evolution(self, memory_id: bytes) -> list[Evolution]:
         found = [one for one in self._tables.evolution.values() if one.memory_id == memory_id]
@@ -238,6 +241,11 @@ class MemorySemanticStore(MemoryConsumerState):
 
 def _sees(view: View, memory: Memory) -> bool:
     return memory.scope in view.scopes and admits(conditions(view), facets_of(memory))
+
+
+def _evidence(tables: _Tables, memory_id: bytes) -> list[Evidence]:
+    found = [one for one in tables.evidence.values() if one.memory_id == memory_id]
+    return sorted(found, key=lambda one: (one.at_us, one.event_id, one.method))
 
 
 def _copied(tables: _Tables) -> _Tables:

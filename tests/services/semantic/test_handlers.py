@@ -245,6 +245,7 @@ def test_an_edit_is_found_by_its_new_words_and_the_old_text_stays_known(worker):
         semantic_pb2.UpdateMemory(user_id="ada", memory_id=memory_id, text="I live in Oslo", metadata_json='{"by": "hand"}')
     )
     assert [(one.memory_id, one.text, one.version) for one in page.records] == [(memory_id, "I live in Oslo", 2)]
+    assert [one.method for one in page.records[0].sources] == ["rule", "user_explicit"]
     worker.settle()
     assert worker.found("Rome")["text"] == []
     assert worker.found("Oslo") == {"vector": ["I live in Oslo"], "text": ["I live in Oslo"]}
@@ -314,12 +315,12 @@ def test_replay_names_the_records_once_and_counts_what_it_does_not_know(worker):
     events = [worker.tell(working_pb2.Message(user_id="ada", role="user", content=f"note {n}")).event_id for n in range(3)]
     stranger = worker.tell(working_pb2.Message(user_id="ben", role="user", content="mine"), user="ben").event_id
     batch = semantic_pb2.ReplayExperiences(
-        run_id="r", user_id="ada", batch=4, event_ids=[*(one.bytes for one in events), stranger.bytes, bytes(16)]
+        run_id="r", user_id="ada", batch=4, event_ids=[*(one.bytes for one in events), stranger.bytes, bytes(16), b"x"]
     )
     for _ in range(2):
         worker.tell(batch)
     for replayed in worker.emitted(("replayed", semantic_pb2.ExperiencesReplayed)):
-        assert (replayed.run_id, replayed.user_id, replayed.batch, replayed.unknown) == ("r", "ada", 4, 2)
+        assert (replayed.run_id, replayed.user_id, replayed.batch, replayed.unknown) == ("r", "ada", 4, 3)
         assert list(replayed.memory_ids) == [str(derive_id(one, "record")) for one in events]
     memory_ids = [derive_id(one, "record").bytes for one in events]
     found = worker.handlers.state.evidence(memory_ids)

@@ -56,6 +56,11 @@ def test_a_gazetteer_of_another_form_is_refused_by_its_path(tmp_path):
         load_gazetteer(home)
 
 
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "a." * 500_000, "a@" * 500_000, "Anna " * 200_000, "." * 1_000_000])
+def test_a_message_of_a_million_characters_is_read_in_time_that_grows_with_its_length(text, gazetteer):
+    assert len(extract_entities(text, gazetteer, "en")) <= 1
+
+
 def test_a_fact_key_knows_no_case_punctuation_or_width():
     assert normalise_fact_key("  I LIVE, in “Rome”!! ") == normalise_fact_key("i live in ｒｏｍｅ") == "i live in rome"
 

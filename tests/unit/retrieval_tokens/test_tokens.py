@@ -108,3 +108,8 @@ def test_bigrams_cover_every_character_in_order(run):
     pairs = bigrams(run)
     assert len(pairs) == max(1, len(run) - 1)
     assert pairs[0] + "".join(pair[-1] for pair in pairs[1:]) == run
+
+
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "a'" * 500_000, "东" * 300_000, "ı." * 300_000, "+" * 1_000_000])
+def test_a_message_of_a_million_characters_becomes_tokens_of_bounded_length(text):
+    assert all(len(token) <= 70 for token in index_tokens(text, "en"))
