@@ -85,10 +85,17 @@ def ensure_export(
 def run_exporter(weights: Weights, into: Path, timeout: float) -> None:
     """Export in a child process, so that torch's memory ends with it."""
     command = [sys.executable, "-W", "ignore", "-m", "aico_memory.models.onnx_export", str(weights.folder), str(into)]
+    # The child ends when this process does: the other end of its stdin closes then.
+    its_end, our_end = os.pipe()
     try:
-        done = subprocess.run(command, capture_output=True, timeout=timeout, text=True, start_new_session=True, check=False)
+        done = subprocess.run(
+            command, stdin=its_end, capture_output=True, timeout=timeout, text=True, start_new_session=True, check=False
+        )
     except subprocess.TimeoutExpired:
         raise ModelUnavailable(f"The export of {weights.model} took more than {timeout:.0f} s") from None
+    finally:
+        os.close(its_end)
+        os.close(our_end)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
         raise ModelUnavailable(f"The export of {weights.model} failed: {last}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from aico_memory.models.check_sentences import CHECK_SENTENCES
 from aico_memory.models.weights import go_offline
 
 OPSET = 17
+# Exit code of an export whose parent died.
+ORPHANED = 4
 
 
 def export_model(source: Path, into: Path) -> None:
@@ -79,8 +82,17 @@ def _recipe(model: Any) -> dict[str, Any]:
     }
 
 
+def _end_with_parent() -> None:
+    """The parent holds the other end of stdin: when it is gone, by whatever death, nobody wants the export."""
+    # Not through sys.stdin, whose lock a waiting thread would hold beyond the interpreter's end.
+    while os.read(0, 1):
+        continue
+    os._exit(ORPHANED)
+
+
 def main(arguments: list[str]) -> int:
     """Entry of the child process."""
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     go_offline(os.environ)
     export_model(Path(arguments[0]), Path(arguments[1]))
     return 0

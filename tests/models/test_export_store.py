@@ -15,8 +15,9 @@ from aico_memory.errors import ModelUnavailable
 from aico_memory.models.check_sentences import CHECK_SENTENCES
 from aico_memory.models.embedder import Embedder, Vectors
 from aico_memory.models.export_store import Export, ensure_export
+from aico_memory.models.onnx_export import ORPHANED
 from aico_memory.models.twin import HashedEmbedder
-from aico_memory.models.weights import Weights
+from aico_memory.models.weights import Weights, choose_weights
 from tests.support.exports import export_folder
 
 WEIGHTS = Weights("model", Path("nowhere"), "folder", "", ())
@@ -97,6 +98,15 @@ def test_what_a_killed_export_left_behind_is_removed(tmp_path: Path) -> None:
     (leftover / "model.onnx").write_text("half")
     ensure(tmp_path, Exporter())
     assert not leftover.exists()
+
+
+def test_an_export_ends_with_the_process_that_wanted_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "aico_memory.models.onnx_export", str(choose_weights("x").folder), str(tmp_path)]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait(60) == ORPHANED
+    assert not (tmp_path / "recipe.json").exists()
 
 
 def test_a_start_that_finds_its_export_imports_neither_torch_nor_transformers(loaded: tuple[Embedder, object]) -> None:
