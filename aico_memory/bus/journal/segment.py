@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,15 +123,15 @@ class Segment:
             environment = _open(path, path.stat().st_size)
             with environment.begin() as transaction:
                 stored = transaction.get(_STATE)
-        except lmdb.Error as error:
+            if stored is None:
+                raise StoreCorrupt(f"The journal segment {path} has no state")
+            segment = cls(path, environment, SegmentState.from_json(bytes(stored)))
+            if segment.state.closed:
+                segment.release()
+            else:
+                segment.note_ids([key for key, _ in segment.events()])
+        except (lmdb.Error, struct.error, ValueError, KeyError, TypeError) as error:
             raise StoreCorrupt(f"The journal segment {path} does not open: {error}") from error
-        if stored is None:
-            raise StoreCorrupt(f"The journal segment {path} has no state")
-        segment = cls(path, environment, SegmentState.from_json(bytes(stored)))
-        if segment.state.closed:
-            segment.release()
-        else:
-            segment.note_ids([key for key, _ in segment.events()])
         return segment
 
     def append(self, groups: Pairs, events: Pairs, index: Pairs) -> bool:
