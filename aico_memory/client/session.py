@@ -142,6 +142,8 @@ class Session:
         acknowledged: Future[Acknowledgement] = Future()
         answer = self.link.request(message, user=user, timeout=seconds, event_id=event_id, acknowledged=acknowledged)
         waiting = asyncio.wrap_future(answer)
+        # Where the publish itself fails nobody looks at the answer's error any more.
+        waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
         topic = topic_of(message).name
         self._note(topic, await self._bounded(acknowledged, seconds, topic))
         if stored is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import threading
 import time
@@ -268,3 +269,13 @@ def test_threads_may_share_a_client(client: MemoryClient, connect) -> None:
     for thread in threads:
         thread.join(PATIENCE)
     assert len(journalled(connect)) == 80
+
+
+def test_a_command_the_role_may_not_give_is_refused_and_leaves_no_loose_ends(home: Home, broker, caplog) -> None:
+    with MemoryClient.connect(home.root, identity="observer") as client:
+        with pytest.raises(AccessDenied):
+            client.feedback("u", "m", "s", 1)
+        with pytest.raises(AccessDenied):
+            client.delete(str(uuid.uuid4()), "u")
+        gc.collect()
+    assert [record for record in caplog.records if record.name == "asyncio"] == []
