@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.language.cues import intent_cues, sentiment_cues
 from aico_memory.domain.language.detection import certain_language, is_foreign
 from aico_memory.domain.language.small_talk import small_talk
@@ -107,11 +108,17 @@ def test_adding_a_language_is_adding_a_file(tmp_path: Path) -> None:
     ("text", "language"),
     [
         ("Where did I put the keys of the car?", "en"), ("Wo habe ich die Schlüssel hingelegt?", "de"),
-        ("我把钥匙放在哪里了", "zh"), ("Где мои ключи", "ru"), ("Write a short story about a keeper", ""), ("Rome", ""),
+        ("我把钥匙放在哪里了", "zh"), ("Где мои ключи", "ru"), ("Write a short story about a keeper", "en"), ("Rome", ""),
     ],
 )  # fmt: skip
 def test_a_language_is_certain_only_where_enough_speaks_for_it(text: str, language: str) -> None:
     assert certain_language(text, WORDS) == language
+
+
+def test_one_short_word_of_a_language_said_twice_is_no_certainty() -> None:
+    table = LanguageTable({"pt": frozenset({"a", "o"}), "en": frozenset({"the"})}, {})
+    assert certain_language("Write a short story around a lonely keeper", table) == ""
+    assert certain_language("a casa e o jardim", table) == "pt"
 
 
 def test_in_doubt_a_text_is_not_foreign() -> None:
