@@ -9,6 +9,7 @@ from time import monotonic
 
 import zmq
 from google.protobuf.message import Message
+from zmq.utils.monitor import recv_monitor_message
 
 from aico_memory.bus.link import BusAddress, read_address
 from aico_memory.contracts.v1 import bus_pb2
@@ -135,6 +136,31 @@ def raw_bus(home: Home, identity: str = "default", keys: IdentityKeys | None = N
         yield bus
     finally:
         bus.close()
+
+
+FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+
+
+def failed_handshake(home: Home, keys: IdentityKeys | None, seconds: float = 2.0) -> tuple[int, int]:
+    """Event and value with which the broker refuses these keys (None: no CURVE at all); AssertionError where it does not."""
+    address = read_address(home)
+    with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
+        socket.linger = 0
+        if keys is not None:
+            socket.curve_publickey, socket.curve_secretkey = keys.public, keys.secret
+            socket.curve_serverkey = address.server_public.encode()
+        monitor = socket.get_monitor_socket(FAILED)
+        try:
+            socket.connect(address.router)
+            socket.send(bytes((Kind.HELLO,)))
+            assert monitor.poll(int(seconds * 1000)), "the handshake was not refused"
+            message = recv_monitor_message(monitor)
+            assert not socket.poll(100)
+            return int(message["event"]), int(message["value"])
+        finally:
+            # In this order: closing a socket that is still monitored hangs its I/O thread.
+            socket.disable_monitor()
+            monitor.close(linger=0)
 
 
 def heard(sub: zmq.Socket[bytes], wanted: bytes, seconds: float = 5.0) -> bool:
