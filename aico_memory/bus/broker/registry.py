@@ -32,7 +32,7 @@ class ConsumerRegistry:
         names = body.get("topics")
         if not isinstance(name, str) or not 0 < len(name) <= 128:
             raise InvalidMessage("A report needs the name of its consumer")
-        if not isinstance(names, list) or not all(topic in topics() and topics()[topic].durable for topic in names):
+        if not isinstance(names, list) or not all(isinstance(one, str) and _durable(one) for one in names):
             raise InvalidMessage("A report names durable topics, in full")
         figures = {key: body.get(key, 0) for key in ("applied", "settled", "outbox")}
         for key, value in figures.items():
@@ -83,3 +83,8 @@ class ConsumerRegistry:
         self._written = monotonic()
         self._journal.meta.write_consumers([self._entries[name] for name in self._changed])
         self._changed.clear()
+
+
+def _durable(topic: str) -> bool:
+    declared = topics().get(topic)
+    return declared is not None and declared.durable

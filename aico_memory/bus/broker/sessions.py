@@ -198,13 +198,14 @@ class Sessions:
         except InvalidMessage as error:
             self._refuse_frame(routing_id, identity, frame, error)
             return
-        refusal = _version_refusal(hello) or self._too_many(identity)
+        refusal = _version_refusal(hello) or self._too_many(identity, routing_id)
         if refusal is not None:
             self._send(routing_id, refusal_frame(refusal))
             return
-        for one in [one for one in self._by_id.values() if one.session == hello.session and one.identity == identity]:
-            # The same client over a new connection: the old one is gone.
-            self.forget(one.routing_id)
+        for one in list(self._by_id.values()):
+            # The same client over a new connection: the old one is gone. Or it starts over on this one.
+            if one.routing_id == routing_id or (one.session == hello.session and one.identity == identity):
+                self.forget(one.routing_id)
         rate = identity.role.publish_per_second or self._settings.publish_per_second
         bucket = self._buckets.setdefault(identity.user_id, TokenBucket(rate, min(self._settings.publish_burst, rate * 2)))
         self._by_id[routing_id] = Connection(routing_id, identity, hello.session, max(1, hello.next_producer_sequence), bucket)
@@ -218,9 +219,11 @@ class Sessions:
         )  # fmt: skip
         self._send(connection.routing_id, bytes((Kind.WELCOME,)) + welcome.SerializeToString())
 
-    def _too_many(self, identity: Identity) -> AicoMemoryError | None:
+    def _too_many(self, identity: Identity, routing_id: bytes) -> AicoMemoryError | None:
         allowed = identity.role.connections or self._settings.connections_per_identity
-        mine = [one for one in self._by_id.values() if one.identity.user_id == identity.user_id]
+        mine = [
+            one for one in self._by_id.values() if one.identity.user_id == identity.user_id and one.routing_id != routing_id
+        ]
         if len(mine) < allowed:
             return None
         # Some may be gone without having said so.
@@ -262,7 +265,6 @@ class Sessions:
         """A client starts over on the same connection, e.g. after it lost count."""
         if connection.answers:
             self._intake.commit()
-        self.forget(connection.routing_id)
         self._greet(connection.routing_id, connection.identity, frame)
 
     def _subscribe(self, connection: Connection, frame: bytes) -> None:
