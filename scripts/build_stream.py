@@ -52,7 +52,7 @@ class Scenario:
         self.description = str(heading.get("description", "")).strip()
         self.identities: dict[str, str] = {}
         self._now_us = self.start_us
-        self._steps = steps
+        self.steps = steps
         self._labelled: dict[str, recording_pb2.RecordedFrame] = {}
         self._verbs: dict[str, Callable[[Step], Message]] = {
             "message": self._message, "consent": self._consent, "select": self._select, "feedback": self._feedback,
@@ -61,7 +61,7 @@ class Scenario:
 
     def frames(self) -> list[recording_pb2.RecordedFrame]:
         """All frames in order."""
-        return [self._frame(number, step) for number, step in enumerate(self._steps, 1)]
+        return [self._frame(number, step) for number, step in enumerate(self.steps, 1)]
 
     def _frame(self, number: int, step: Step) -> recording_pb2.RecordedFrame:
         verb, body = self._opened(step)

@@ -65,9 +65,10 @@ def feedback(
 ) -> None:
     """Say whether an answer was good; it changes what is chosen next."""
     face = face_of(context)
+    thumb = _reward(reward)
     with face.client() as client:
         result = client.feedback(
-            user, message_id, skill_id, _reward(reward), reason=reason, free_text=free_text, request_id=request_id,
+            user, message_id, skill_id, thumb, reason=reason, free_text=free_text, request_id=request_id,
             event_id=event_id,
         )  # fmt: skip
     face.show(result, lambda data: face.out.print(f"{data['status']}, confidence {data['new_confidence']}"))

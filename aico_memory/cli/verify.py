@@ -17,6 +17,9 @@ from aico_memory.errors import AicoMemoryError
 from aico_memory.paths import HOME_VARIABLE, Home
 from aico_memory.runtime.clocks import CLOCK_VARIABLE, MANUAL
 from aico_memory.runtime.processes import stop_deployment
+from aico_memory.settings.load import ENVIRONMENT_PREFIX
+
+EXPORT_VARIABLE = f"{ENVIRONMENT_PREFIX}models__export_folder"
 
 
 def export_of_fresh_replay(face: Face, file: Path, number: int) -> list[str]:
@@ -35,7 +38,9 @@ def fresh_deployment(face: Face, start_us: int) -> Iterator[Face]:
     with tempfile.TemporaryDirectory(prefix="aico-memory-replay-") as folder:
         fresh = Face(Home(Path(folder)), face.identity, face.as_json, face.out, face.err)
         SharedManualClock(fresh.home.manual_clock, from_us(start_us)).close()
-        with _environment({CLOCK_VARIABLE: MANUAL, HOME_VARIABLE: folder}):
+        # The model's export is the same in every home: once is enough.
+        export = os.environ.get(EXPORT_VARIABLE) or str(face.home.model)
+        with _environment({CLOCK_VARIABLE: MANUAL, HOME_VARIABLE: folder, EXPORT_VARIABLE: export}):
             try:
                 start_detached(fresh, "", None)
                 yield fresh

@@ -78,9 +78,10 @@ class Player:
         """Publish and honour every frame, and wait until the deployment rests."""
         with self._open:
             self._admit()
-            if self._hands is not None:
-                self._hands.set(from_us(self._header.clock_start_us))
             self._operator = self._open.enter_context(open_link(self._home, OPERATOR, 10.0))
+            if self._hands is not None and self._hands.now_us() > self._header.clock_start_us:
+                self._hands.set(from_us(self._header.clock_start_us))
+            self._reach(self._header.clock_start_us)
             started, first_us = monotonic(), None
             for frame in frames:
                 first_us = frame.at_us if first_us is None else first_us
@@ -106,9 +107,13 @@ class Player:
         if self._hands is None or at_us <= self._hands.now_us():
             return
         self._settle()
+        due = at_us >= self._next_firing_us
+        if due:
+            # Jobs that are due by then fire before anything else happens, and after all that was before: in every
+            # replay alike.
+            quiet(self._operator, REST_SECONDS)
         self._hands.set(from_us(at_us))
-        if at_us >= self._next_firing_us:
-            # Jobs that are due by now fire before anything else happens, in every replay alike.
+        if due:
             self._next_firing_us = schedule_caught_up(self._operator, at_us, REST_SECONDS)
             quiet(self._operator, REST_SECONDS)
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from aico_memory.bus.link import Link
 
 ASK_SECONDS = 5.0
+NEVER = 2**62
+# The look that was going on, and one whole one.
+LOOKS = 2
 
 
 def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -> None:
@@ -45,22 +48,30 @@ def quiet(link: Link, seconds: float) -> int:
 
 
 def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
-    """Wait until the scheduler has fired all that is due at this time; when the next job is due (Unix µs).
+    """Wait until all that may run at this time has been fired and has ended; when the next job is due (Unix µs).
 
-    Far in the future where no scheduler runs.
+    0 while a job waits for more than its time (an idle machine), far in the future where no scheduler runs.
     """
+    clear_since: list[int] = []
 
     def next_firing() -> int | None:
         try:
             page = link.request(sleep_pb2.JobsRequest(history=1000), timeout=ASK_SECONDS).result(ASK_SECONDS + 1)
         except DeadlineExceeded:
             return None
-        # Jobs that wait for an idle machine are due until it is; they hold nobody up.
-        times = [job.next_us for job in page.jobs if job.enabled and job.next_us and not job.waits_for_idle]
-        return min(times, default=2**62) if all(moment > now_us for moment in times) else None
+        times = [job.next_us for job in page.jobs if job.enabled and job.next_us]
+        outcomes = {firing.outcome for firing in page.firings if not firing.finished_us}
+        if page.looked_us < now_us or any(moment <= now_us for moment in times) or "fired" in outcomes:
+            clear_since.clear()
+            return None
+        clear_since.append(page.looks)
+        # The end of one job may let another one go: a whole look after this one must have found nothing to fire.
+        if page.looks < clear_since[0] + LOOKS:
+            return None
+        return 0 if "planned" in outcomes else min(times, default=NEVER)
 
     if not any(consumer["name"] == "scheduler" for consumer in broker_says(link, "consumers")["consumers"]):
-        return 2**62
+        return NEVER
     return until(next_firing, seconds, "The scheduler has not fired what is due")
 
 

@@ -19,6 +19,7 @@ from aico_memory.domain.scheduling.job import Firing, Job, Outcome
 from aico_memory.domain.scheduling.plan import release
 from aico_memory.errors import AicoMemoryError, InvalidMessage, NotFound
 from aico_memory.ids import derive_id
+from aico_memory.runtime.clocks import MANUAL, clock_mode
 from aico_memory.runtime.ports import Handlers, Ports
 from aico_memory.settings.scheduler import SchedulerSettings
 from aico_memory.stores.scheduler.port import SchedulerLedger, SchedulerStore
@@ -45,9 +46,7 @@ def build(ports: Ports) -> SchedulerHandlers:
     try:
         jobs = load_schedule(ports.home)
         psutil.cpu_percent(None)  # the first call only sets the point to measure from
-        handlers = SchedulerHandlers(
-            store, jobs, ports.settings.scheduler, ports.clock.now_us(), lambda: float(psutil.cpu_percent(None))
-        )
+        handlers = SchedulerHandlers(store, jobs, ports.settings.scheduler, ports.clock.now_us(), _load_of(ports))
         # Live only: what was said while this process was away cannot make the machine idle.
         ports.link.subscribe([STORED], handlers.hear)
     except BaseException:
@@ -55,6 +54,13 @@ def build(ports: Ports) -> SchedulerHandlers:
         raise
     ports.log.info("schedule", enabled=sorted(name for name, job in jobs.items() if job.enabled))
     return handlers
+
+
+def _load_of(ports: Ports) -> Callable[[], float]:
+    """The processor's load in percent; under a clock that is turned by hand the machine's own says nothing."""
+    if clock_mode(ports.home) == MANUAL:
+        return lambda: 0.0
+    return lambda: float(psutil.cpu_percent(None))
 
 
 class SchedulerHandlers(Handlers):
@@ -81,6 +87,9 @@ class SchedulerHandlers(Handlers):
         self._last_message_us = now_us
         self._now_us = now_us
         self._ticker = Ticker(store, jobs, settings, now_us)
+        # Time of the last look at the clock, and the number of looks: who asks can tell that all due has been fired.
+        self._looked_us = 0
+        self._looks = 0
 
     def hear(self, record: StampedRecord) -> None:
         """Somebody has said something (called by the link's thread)."""
@@ -91,6 +100,8 @@ class SchedulerHandlers(Handlers):
         if wants_sample(self._idle, self._rule, now_us):
             self._idle = observe(self._idle, self._rule, now_us, self._load())
         self._ticker.tick(now_us, self._is_idle())
+        self._looked_us = now_us
+        self._looks += 1
 
     def apply(self, transaction: Any, event: Event) -> None:
         ledger = self._store.within(transaction)
@@ -176,6 +187,8 @@ class SchedulerHandlers(Handlers):
             firings=[firing_message(firing) for firing in history],
             idle=self._is_idle(),
             cpu_percent=self._idle.cpu_percent,
+            looked_us=self._looked_us,
+            looks=self._looks,
         )
 
 

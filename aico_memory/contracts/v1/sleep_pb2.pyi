@@ -449,8 +449,14 @@ class JobsPage(_message.Message):
     FIRINGS_FIELD_NUMBER: _builtins.int
     IDLE_FIELD_NUMBER: _builtins.int
     CPU_PERCENT_FIELD_NUMBER: _builtins.int
+    LOOKED_US_FIELD_NUMBER: _builtins.int
+    LOOKS_FIELD_NUMBER: _builtins.int
     idle: _builtins.bool
     cpu_percent: _builtins.float
+    looked_us: _builtins.int
+    """Time of the clock up to which the scheduler has planned and fired."""
+    looks: _builtins.int
+    """How often it has looked since its start."""
     @_builtins.property
     def jobs(self) -> _containers.RepeatedCompositeFieldContainer[Global___Job]: ...
     @_builtins.property
@@ -462,10 +468,12 @@ class JobsPage(_message.Message):
         firings: _abc.Iterable[Global___JobFiring] | None = ...,
         idle: _builtins.bool = ...,
         cpu_percent: _builtins.float = ...,
+        looked_us: _builtins.int = ...,
+        looks: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpu_percent", b"cpu_percent", "firings", b"firings", "idle", b"idle", "jobs", b"jobs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpu_percent", b"cpu_percent", "firings", b"firings", "idle", b"idle", "jobs", b"jobs", "looked_us", b"looked_us", "looks", b"looks"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

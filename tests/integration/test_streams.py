@@ -1,0 +1,132 @@
+"""The recorded streams through real processes: what they say happens, and twice the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aico_memory.clock import SharedManualClock, from_us
+from aico_memory.contracts.recording import open_recording
+from aico_memory.runtime.divergence import first_divergence
+from scripts.build_stream import build, read_scenario
+from tests.support.deployment import Deployment
+
+pytestmark = [pytest.mark.deployment, pytest.mark.timeout(600)]
+STREAMS = Path(__file__).resolve().parent.parent / "streams"
+WRITTEN = sorted(STREAMS.glob("*.yaml"))
+
+
+def start_of(stream: Path) -> int:
+    with open_recording(stream) as (header, _):
+        return header.clock_start_us
+
+
+def opened(stream: Path) -> tuple[bytes, list[bytes]]:
+    """Header and frames; the digest of the contracts, which changes with each of them, left out."""
+    with open_recording(stream) as (header, frames):
+        header.contracts_digest = ""
+        return header.SerializeToString(), [frame.SerializeToString() for frame in frames]
+
+
+# One deployment takes them all, so they come in the order of their time.
+IN_ORDER = sorted((path.with_suffix(".stream") for path in WRITTEN), key=start_of)
+
+
+class Replayed:
+    """A deployment that went through all streams."""
+
+    def __init__(self, deployment: Deployment, accounts: dict[str, dict[str, object]], export: list[str]) -> None:
+        self.deployment = deployment
+        self.accounts = accounts
+        self.export = export
+
+
+def replay_all(root: Path) -> Replayed:
+    deployment = Deployment(root, {"AICO_MEMORY_CLOCK": "manual"})
+    SharedManualClock(deployment.home.manual_clock, from_us(start_of(IN_ORDER[0]))).close()
+    deployment.up()
+    accounts = {stream.stem: deployment.run("replay", str(stream), "--json").json for stream in IN_ORDER}
+    return Replayed(deployment, accounts, deployment.ok("export", "--canonical").out.splitlines())
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Replayed, Replayed]]:
+    """Two deployments that went through the same streams, one after the other."""
+    replayed: list[Replayed] = []
+    try:
+        for name in ("first", "second"):
+            replayed.append(replay_all(tmp_path_factory.mktemp(name) / "home"))
+            if name == "first":
+                replayed[0].deployment.down()
+        yield replayed[0], replayed[1]
+    finally:
+        for one in replayed:
+            one.deployment.down()
+
+
+def test_the_committed_streams_are_what_the_scenarios_say(tmp_path: Path) -> None:
+    assert len(WRITTEN) >= 4
+    for scenario in WRITTEN:
+        built = tmp_path / f"{scenario.stem}.stream"
+        build(scenario, built)
+        assert opened(built) == opened(scenario.with_suffix(".stream")), f"run scripts/build_stream.py {scenario.name}"
+
+
+def test_every_frame_ends_as_its_stream_says_refusals_included(twice: tuple[Replayed, Replayed]) -> None:
+    for replayed in twice:
+        for name, account in replayed.accounts.items():
+            assert account["unexpected"] == [], name
+            assert account["frames"] == len(read_scenario(STREAMS / f"{name}.yaml").frames())
+        assert replayed.accounts["rough_sea"]["refused"] == 3
+
+
+def test_replaying_the_same_streams_twice_gives_the_same_bytes(twice: tuple[Replayed, Replayed]) -> None:
+    first, second = twice
+    assert first_divergence(first.export, second.export) is None
+    assert first.export == second.export
+
+
+def test_the_export_holds_what_was_said_and_names_what_it_leaves_out(twice: tuple[Replayed, Replayed]) -> None:
+    header, *lines = [json.loads(line) for line in twice[0].export]
+    assert header["omitted"]
+    said = {
+        frame["content"]
+        for scenario in WRITTEN
+        for step in read_scenario(scenario).steps
+        for verb, frame in step.items()
+        if verb == "message"
+    }
+    kept = {line.get("text") for line in lines if line["section"].startswith("semantic.")}
+    assert said <= kept
+    assert all(line["section"] and line["key"] for line in lines)
+
+
+def test_the_export_of_one_user_holds_nothing_of_another(twice: tuple[Replayed, Replayed]) -> None:
+    _, *lines = twice[1].deployment.ok("export", "--canonical", "--user", "mara").out.splitlines()
+    assert any("Karl-Heine-Strasse" in line for line in lines)
+    assert not any("Obstgarten" in line or "rack B" in line for line in lines)
+
+
+def test_a_journal_written_to_a_recording_holds_the_events_of_the_streams(
+    twice: tuple[Replayed, Replayed], tmp_path: Path
+) -> None:
+    deployment = twice[1].deployment
+    target = tmp_path / "journal.stream.zst"
+    deployment.ok("record", str(target))
+    with open_recording(target) as (_, frames):
+        found = list(frames)
+    recorded = [frame.record.event_id for frame in found]
+    played: list[bytes] = []
+    for stream in IN_ORDER:
+        with open_recording(stream) as (_, frames):
+            for frame in frames:
+                wanted = frame.WhichOneof("what") == "record" and not frame.expect
+                if wanted and frame.record.event_id not in played:
+                    played.append(frame.record.event_id)
+    topics_beside_played = {frame.record.topic for frame in found if frame.record.event_id not in set(played)}
+    assert [event for event in recorded if event in set(played)] == played
+    # Between them stand the nights, asked for by marks and by the schedule.
+    assert topics_beside_played == {"memory/consolidation/start/v1/"}
