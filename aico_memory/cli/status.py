@@ -85,6 +85,11 @@ def _ask(face: Face, table: ProcessTable, report: dict[str, Any]) -> None:
     report["head"] = consumers.get("head")
     report["journal"] = statistics
     report["alarms"] += statistics.get("alarms", [])
+    report["alarms"] += [
+        {"alarm": "worker", "process": name, "detail": str(text)}
+        for name, worker in sorted(workers.items())
+        for text in worker.get("alarms", [])
+    ]
     report["workers"] = workers
     report["model"] = model_account(workers.get("model", {}))
     report["idle"] = workers.get("scheduler", {}).get("idle")
