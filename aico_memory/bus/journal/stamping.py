@@ -31,7 +31,7 @@ class Stamped:
 
     __slots__ = ("batches", "events", "groups", "index", "moved", "stamps", "total")
 
-    def __init__(self, total: int) -> None:
+    def __init__(self) -> None:
         self.groups: list[tuple[bytes, bytes]] = []
         self.index: list[tuple[bytes, bytes]] = []
         self.events: list[tuple[bytes, bytes]] = []
@@ -41,17 +41,20 @@ class Stamped:
         # New heads: topic -> (global, topic sequence).
         self.moved: dict[bytes, tuple[int, int]] = {}
         # Last global sequence.
-        self.total = total
+        self.total = 0
 
-    def _finish(self, epoch: int, topic: bytes, number: int, overhead: int, live: list[bytes], sealed: list[bytes]) -> None:
-        """Close the group of records that were collected, the last of which has topic sequence `number`."""
+    def finish(
+        self, epoch: int, topic: bytes, total: int, number: int, overhead: int, live: list[bytes], sealed: list[bytes]
+    ) -> None:
+        """Close the group of records that were collected, the last of which has these sequences."""
         count = len(live) // 2
-        first, first_number = self.total - count + 1, number - count + 1
+        first, first_number = total - count + 1, number - count + 1
         head = pack_group_head(topic, overhead, count, first, first_number)
         self.groups.append((KEY.pack(first), b"".join((head, *sealed))))
         self.index.append((index_key(topic, first), INDEX_VALUE.pack(first_number, count)))
         self.batches.append(b"".join((batch_head(topic, epoch, count), *live)))
-        self.moved[topic] = (self.total, number)
+        self.moved[topic] = (total, number)
+        self.total = total
 
 
 def stamp(
@@ -68,37 +71,40 @@ def stamp(
     `head` and `heads` are the last sequences given out. No group grows far beyond `batch_bytes`.
     """
     pack = STAMPED_HEAD.pack
-    stamped = Stamped(head)
+    stamped = Stamped()
     sealers: dict[str, Sealer] = {}
     events, stamps = stamped.events, stamped.stamps
     live: list[bytes] = []
     sealed: list[bytes] = []
-    topic = b""
-    number = size = overhead = 0
+    total = head
+    last: Provenance | None = None
+    topic = tail = b""
+    seal: Callable[[bytes, bytes], bytes] | None = None
+    number = size = overhead = sender_length = user_length = 0
     for place, event_id, envelope in pending:
-        if place.topic != topic or size > batch_bytes:
-            if live:
-                stamped._finish(epoch, topic, number, overhead, live, sealed)
+        if place is not last or size > batch_bytes or seal is None:
+            if live and (place.topic != topic or size > batch_bytes):
+                stamped.finish(epoch, topic, total, number, overhead, live, sealed)
                 live, sealed = [], []
-            topic = place.topic
-            number = (stamped.moved.get(topic) or heads.get(topic, (0, 0)))[1]
-            size = 0
-        stamped.total += 1
+                size = 0
+            if not live:
+                number = (stamped.moved.get(place.topic) or heads.get(place.topic, (0, 0)))[1]
+            last, topic, tail = place, place.topic, place.tail
+            sender_length, user_length = place.sender_length, place.user_length
+            if place.user not in sealers:
+                sealers[place.user] = sealer_of(place.user)
+            seal = sealers[place.user].seal
+        total += 1
         number += 1
         length = len(envelope)
-        record_head = (
-            pack(stamped.total, number, now_us, event_id, place.sender_length, place.user_length, length) + place.tail
-        )  # fmt: skip
-        sealer = sealers.get(place.user)
-        if sealer is None:
-            sealer = sealers[place.user] = sealer_of(place.user)
-        secret = sealer.seal(envelope, record_head + topic)
-        overhead = len(secret) - length
+        record_head = pack(total, number, now_us, event_id, sender_length, user_length, length) + tail
+        secret = seal(envelope, record_head + topic)
         live += (record_head, envelope)
         sealed += (record_head, secret)
         size += length
+        overhead = len(secret) - length
         sequences = record_head[:16]
         events.append((event_id, sequences))
         stamps.append(sequences)
-    stamped._finish(epoch, topic, number, overhead, live, sealed)
+    stamped.finish(epoch, topic, total, number, overhead, live, sealed)
     return stamped
