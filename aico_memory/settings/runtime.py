@@ -26,9 +26,7 @@ class RuntimeSettings(Section):
     request_queue: int = Field(1024, ge=1, le=100_000, description="Requests that may wait for a thread; more are refused.")
     drain_seconds: float = Field(5.0, ge=0, le=120, description="Longest time a stopping worker empties its outbox, in s.")
     start_timeout_seconds: float = Field(120.0, gt=0, le=3600, description="`up` gives up after this, in s.")
-    stop_timeout_seconds: float = Field(
-        15.0, gt=0, le=600, description="A process that has not stopped after this is killed, in s."
-    )
+    stop_timeout_seconds: float = Field(15.0, gt=0, le=600, description="A process still there after this is killed, in s.")
     restart_first_ms: int = Field(100, ge=0, le=60_000, description="Wait before a dead process starts again; doubles, in ms.")
     restart_limit_ms: int = Field(10_000, ge=0, le=600_000, description="Longest wait between two starts of a process, in ms.")
     crash_loop_count: int = Field(6, ge=1, le=100, description="So many deaths in crash_loop_seconds end a process for good.")
