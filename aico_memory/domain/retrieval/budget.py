@@ -9,6 +9,8 @@ from aico_memory.domain.context.items import ContextItem
 from aico_memory.domain.retrieval.formatting import format_block, format_line
 
 ELLIPSIS = "…"
+# Tokens of text that a shortened item keeps at least: fewer say nothing.
+LEAST_TEXT = 24
 Count = Callable[[str], int]
 
 
@@ -25,7 +27,7 @@ class Fitted:
 def fit(items: Sequence[ContextItem], *, max_items: int, max_tokens: int, count: Count, item_share: float = 0.5) -> Fitted:
     """The best items (given best first) whose block has at most `max_tokens` by `count`, in their order.
 
-    An item longer than its share of the tokens is shortened rather than dropped.
+    An item longer than its share of the tokens is shortened rather than dropped, but never to less than `LEAST_TEXT`.
     """
     # Best first for keeping: pinned constraints, then by the order given.
     order = sorted(range(len(items)), key=lambda at: (not _is_anchor(items[at]), at))
@@ -68,7 +70,8 @@ def _line(item: ContextItem, limit: int, count: Count) -> tuple[str, int]:
     size = count(line)
     if size <= limit:
         return line, size
-    line = format_line(item, shorten(item.text, max(0, count(item.text) - (size - limit)), count))
+    text = count(item.text)
+    line = format_line(item, shorten(item.text, max(LEAST_TEXT, text - (size - limit)), count))
     return line, count(line)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.context.items import ContextItem
-from aico_memory.domain.retrieval.budget import fit, shorten
+from aico_memory.domain.retrieval.budget import LEAST_TEXT, fit, shorten
 
 COUNTERS: list[Callable[[str], int]] = [
     len,
@@ -95,3 +95,11 @@ def test_a_shortened_text_fits_or_is_the_ellipsis_alone(text: str, limit: int) -
     short = shorten(text, limit, len)
     assert len(short) <= max(limit, 1)
     assert short == text or text.startswith(short[:-1])
+
+
+def test_a_shortened_item_still_says_something() -> None:
+    text = " ".join(f"word{number}" for number in range(200))
+    long = ContextItem(id="a", text=text, kind="record", tier="episodic", layer="L1", score=1.0)
+    fitted = fit([long], max_items=5, max_tokens=40, count=words)
+    assert fitted.text.count("word") == LEAST_TEXT
+    assert fitted.tokens <= 40
