@@ -230,6 +230,7 @@ def test_a_full_disk_refuses_durable_publishes_and_goes_on_delivering(make_broke
     client.publish(search_request(), ephemeral=True)
     assert requests.poll(5000)
     assert len(connect("working").read(MESSAGE)) == 1
+    assert connect("operator").control("statistics")["alarms"] == [{"alarm": "journal_full"}]
 
 
 def test_a_routing_id_that_a_client_chose_is_refused(broker, connect, message) -> None:

@@ -86,6 +86,11 @@ class Journal:
         """Like `sealer`, but KeyDestroyed instead of a new key."""
         return self._vault.users.sealer(user, create=False) if user else self._store_sealer
 
+    @property
+    def full(self) -> bool:
+        """Whether durable records are refused for want of room."""
+        return self._failed or not self._space_left
+
     def size_bytes(self) -> int:
         """Bytes in use in all segments."""
         return sum(segment.bytes_used() for segment in self.segments)
@@ -148,6 +153,7 @@ class Journal:
         if not self._commit(stamped):
             return None
         self.current.note_ids([one[0] for one in stamped.events])
+        self.current.note_groups(stamped.groups)
         self.current.last_global = self.head = stamped.total
         self.heads.update(stamped.moved)
         self._since_size_check += sum(map(len, stamped.batches))

@@ -22,7 +22,8 @@ from aico_memory.log import get_logger
 from aico_memory.settings.bus import BusSettings
 
 _HOUR_US = 3_600_000_000
-_MEGABYTE = 1024 * 1024
+# Alarms that end when their cause ends.
+_HELD = "held "
 _log = get_logger(__name__)
 
 
@@ -65,7 +66,6 @@ class Retention:
         self._settings = settings
         self._clock = clock
         self._ran = monotonic()
-        self._holdings: dict[str, list[Holding]] = {}
         self._alarms: dict[str, dict[str, object]] = {}
         self.removed = 0
         # Records removed that a consumer had not applied.
@@ -73,7 +73,8 @@ class Retention:
 
     def alarms(self) -> list[dict[str, object]]:
         """What somebody should look at."""
-        return list(self._alarms.values())
+        full: list[dict[str, object]] = [{"alarm": "journal_full"}] if self._journal.full else []
+        return full + list(self._alarms.values())
 
     def run_if_due(self, consumers: Sequence[ConsumerEntry]) -> bool:
         """Run where it is time; whether it was."""
@@ -88,12 +89,13 @@ class Retention:
         """Close an aged segment, then remove what has expired from the oldest segment that holds such."""
         if self._journal.rotation_due():
             self._journal.rotate()
+        self._alarms = {key: alarm for key, alarm in self._alarms.items() if not key.startswith(_HELD)}
         too_large = self._journal.size_bytes() > self._settings.retention_hard_bytes
         newer = self._bytes_by_topic()
         for segment in self._journal.segments[:-1]:
             gone: list[Holding] = []
             kept = 0
-            for holding in self._of(segment):
+            for holding in holdings(segment):
                 newer[holding.topic] -= holding.size
                 if self._may_go(segment, holding, newer[holding.topic], consumers, too_large):
                     gone.append(holding)
@@ -115,7 +117,7 @@ class Retention:
         if not slow:
             return True
         for one in slow:
-            self._alarms[f"held {one.name}"] = {
+            self._alarms[_HELD + one.name] = {
                 "alarm": "consumer_holds_retention", "consumer": one.name, "topic": holding.topic, "applied": one.applied,
             }  # fmt: skip
         return too_large or age > limits.hard_age_us
@@ -141,8 +143,7 @@ class Retention:
         self._journal.meta.write_trims({one.topic: trims[one.topic] for one in gone})
         topics_gone = frozenset(one.topic.encode() for one in gone)
         at = self._journal.segments.index(segment)
-        self._holdings.pop(segment.path.name, None)
-        if len(gone) == len(segment.topics()):
+        if len(gone) == len(segment.state.holdings):
             del self._journal.segments[at]
             segment.remove()
         else:
@@ -153,15 +154,9 @@ class Retention:
     def _bytes_by_topic(self) -> dict[str, int]:
         found = dict.fromkeys(topics(), 0)
         for segment in self._journal.segments[:-1]:
-            for holding in self._of(segment):
+            for holding in holdings(segment):
                 found[holding.topic] = found.get(holding.topic, 0) + holding.size
         return found
-
-    def _of(self, segment: Segment) -> list[Holding]:
-        known = self._holdings.get(segment.path.name)
-        if known is None:
-            known = self._holdings[segment.path.name] = _measure(segment)
-        return known
 
     def _limits(self, topic: str) -> Limits:
         settings = self._settings
@@ -173,11 +168,6 @@ class Retention:
         )  # fmt: skip
 
 
-def _measure(segment: Segment) -> list[Holding]:
-    found: dict[bytes, list[int]] = {}
-    for group, value in segment.groups():
-        figures = found.setdefault(group.topic, [group.first_global, 0, 0, 0])
-        figures[1] = group.last_global
-        figures[2] += group.count
-        figures[3] += len(value)
-    return [Holding(topic.decode(), *figures) for topic, figures in found.items()]
+def holdings(segment: Segment) -> list[Holding]:
+    """What a segment holds, topic by topic."""
+    return [Holding(topic, *figures) for topic, figures in segment.state.holdings.items()]

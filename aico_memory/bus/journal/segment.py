@@ -24,6 +24,8 @@ FORMAT = 1
 _STATE = b"state"
 # Room in the map above the size at which a segment is closed: one drain and its trees.
 _MAP_SLACK = 256 * 1024 * 1024
+# A group's head with the longest topic.
+_GROUP_HEAD_BYTES = 512
 _ZEROS = bytes(1024 * 1024)
 _AFTER = b"\xff" * 8
 _VERSION_7 = bytes(range(0x70, 0x80))
@@ -46,6 +48,8 @@ class SegmentState:
     # Largest UUIDv7 in it, and whether it holds ids of other versions: spares look-ups of new ids.
     newest_id: bytes = b""
     other_ids: bool = False
+    # What it holds of each topic: first and last global sequence, records, bytes.
+    holdings: dict[str, list[int]] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         known: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
@@ -129,7 +133,7 @@ class Segment:
             if segment.state.closed:
                 segment.release()
             else:
-                segment.note_ids([key for key, _ in segment.events()])
+                segment.recount()
         except (lmdb.Error, struct.error, ValueError, KeyError, TypeError) as error:
             raise StoreCorrupt(f"The journal segment {path} does not open: {error}") from error
         return segment
@@ -145,6 +149,19 @@ class Segment:
             transaction.cursor(db=opened.groups).putmulti(groups, append=True)
             transaction.cursor(db=opened.index).putmulti(index)
         return True
+
+    def recount(self) -> None:
+        """Learn anew what a segment holds that was not closed: its state on disk is that of its beginning."""
+        self.state.holdings.clear()
+        self.note_ids([key for key, _ in self.events()])
+        with self._now.environment.begin(db=self._now.groups, buffers=True) as transaction:
+            for _, value in transaction.cursor():
+                self._hold(unpack_group_head(bytes(value[:_GROUP_HEAD_BYTES])), len(value))
+
+    def note_groups(self, groups: Pairs) -> None:
+        """Count what was appended."""
+        for _, value in groups:
+            self._hold(unpack_group_head(value), len(value))
 
     def note_ids(self, ids: Sequence[bytes]) -> None:
         """Remember the newest UUIDv7 and whether there are others."""
@@ -269,6 +286,12 @@ class Segment:
         if self._open is None:
             self._open = _Opened(_open(self.path, self.path.stat().st_size))
         return self._open
+
+    def _hold(self, group: GroupHead, size: int) -> None:
+        held = self.state.holdings.setdefault(group.topic.decode(), [group.first_global, 0, 0, 0])
+        held[1] = group.last_global
+        held[2] += group.count
+        held[3] += size
 
     def _find_last_global(self) -> int:
         with self._now.environment.begin(db=self._now.groups) as transaction:

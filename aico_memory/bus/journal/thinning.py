@@ -19,7 +19,8 @@ def thin(segment: Segment, topics_gone: frozenset[bytes]) -> Segment:
         leftover.unlink(missing_ok=True)
     size = sum(len(value) for group, value in segment.groups() if group.topic not in topics_gone)
     Segment.prepare(prepared, size + 64 * 1024)
-    state = replace(segment.state, heads=dict(segment.state.heads), target_bytes=size)
+    kept = {topic: held for topic, held in segment.state.holdings.items() if topic.encode() not in topics_gone}
+    state = replace(segment.state, heads=dict(segment.state.heads), target_bytes=size, holdings=kept)
     thinned = Segment.begin_from(prepared, fresh, state)
     try:
         _copy(segment, thinned, topics_gone)

@@ -69,8 +69,27 @@ def test_nothing_goes_that_the_slowest_consumer_has_not_applied(disk, record, re
     held = run_often(disk.journal, disk.clock, consumers=(fast, slow))
     assert len(read(disk.journal, MESSAGE)) == 2
     assert [(one["alarm"], one["consumer"]) for one in held.alarms()] == [("consumer_holds_retention", "slow")]
+    held.run((fast, ConsumerEntry("slow", [MESSAGE], applied=2)))
+    assert held.alarms() == [], "the alarm ends with its cause"
+
+
+def test_a_consumer_of_other_topics_holds_nothing_back(disk, record) -> None:
+    disk.reopen(SETTINGS)
+    disk.journal.append([record(MESSAGE), record(MESSAGE)])
+    disk.journal.rotate()
+    disk.clock.advance(timedelta(hours=200))
+    fast = ConsumerEntry("fast", [MESSAGE], applied=2)
     other = ConsumerEntry("slow", [STORED], applied=0)
     assert run_often(disk.journal, disk.clock, consumers=(fast, other)).removed == 2
+
+
+def test_what_a_segment_holds_is_known_after_a_crash(disk, record) -> None:
+    disk.reopen(SETTINGS)
+    disk.journal.append([record(MESSAGE, content=b"x" * 100), record(STORED), record(MESSAGE)])
+    held = {topic: list(figures) for topic, figures in disk.journal.current.state.holdings.items()}
+    assert {topic: figures[:3] for topic, figures in held.items()} == {MESSAGE: [1, 3, 2], STORED: [2, 2, 1]}
+    # The state on disk is that of the segment's beginning: nothing was closed.
+    assert disk.reopen().current.state.holdings == held
 
 
 def test_beyond_the_hard_age_a_slow_consumer_loses_and_it_is_counted_and_alarmed(disk, record, read) -> None:
