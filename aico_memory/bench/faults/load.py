@@ -5,33 +5,48 @@ from __future__ import annotations
 import random
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aico_memory.bench.chatter import sentences
 from aico_memory.client import MemoryClient
-from aico_memory.errors import BusUnavailable, DeadlineExceeded
+from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded
 from aico_memory.ids import compose_uuid7
 
 START = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
 USERS = ("ada", "bruno", "chen")
 STEP = timedelta(seconds=20)
+# Every so many steps: a thumb, a choice of skill, a question, a night's sleep.
+THUMB, CHOICE, QUESTION, SLEEP = 5, 12, 7, 40
 SKILLS = ("concise_response", "detailed_explanation", "casual_chat", "technical_precision")
 
 
 class Load(threading.Thread):
-    """Publishes step after step until it is told to stop; every step that returned was acknowledged."""
+    """Publishes step after step until it is told to stop; every step that returned was acknowledged.
 
-    def __init__(self, client: MemoryClient, seed: int, most: int | None = None) -> None:
+    `pause` seconds lie between two steps.
+    """
+
+    def __init__(self, client: MemoryClient, seed: int, most: int | None = None, pause: float = 0.0) -> None:
         super().__init__(daemon=True)
         self._client = client
         self._rng = random.Random(seed)
         self._texts = sentences(random.Random(seed + 1))
         self._most = most
+        self._pause = pause
         self._stop_asked = threading.Event()
         self.steps = 0
         self.acknowledged: list[uuid.UUID] = []
+        # What was said, by the user who said it.
+        self.said: list[tuple[str, str]] = []
+        self.sleeps: list[str] = []
+        # Questions that were answered, and the codes of those that were not.
+        self.answers: Counter[str] = Counter()
+        self._asking = ThreadPoolExecutor(1, "question")
+        self._asked: Future[None] | None = None
         self.failure: Exception | None = None
         self.progressed = threading.Event()
 
@@ -51,8 +66,14 @@ class Load(threading.Thread):
                 self._step(self.steps)
                 self.steps += 1
                 self.progressed.set()
+                if self._pause:
+                    self._stop_asked.wait(self._pause)
+            if self._asked is not None:
+                self._asked.result()
         except Exception as error:  # shown by the one who waits for the load
             self.failure = error
+        finally:
+            self._asking.shutdown()
 
     def _step(self, number: int) -> None:
         user = USERS[number % len(USERS)]
@@ -64,7 +85,8 @@ class Load(threading.Thread):
         }
         acknowledged = self._until_done(lambda: self._client.add([message], user_id=user, session_id=f"day-{number // 60}"))
         self.acknowledged.append(uuid.UUID(str(acknowledged[0])))
-        if number % 5 == 4:
+        self.said.append((user, message["content"]))
+        if number % THUMB == THUMB - 1:
             event_id = str(self._identifier(number, 1))
             fields = {
                 "user_id": user,
@@ -76,6 +98,46 @@ class Load(threading.Thread):
             self._until_done(
                 lambda: self._client.publish("memory/behavioral/feedback/v1/", fields, user_id=user, event_id=event_id)
             )
+
+        if number % CHOICE == CHOICE - 1:
+            self._choose(number, user, message["content"])
+        if number % SLEEP == SLEEP - 1:
+            self._sleep(number)
+        if number % QUESTION == QUESTION - 1 and (self._asked is None or self._asked.done()):
+            if self._asked is not None:
+                self._asked.result()
+            # Beside the load: a question waits for a dead worker longer than a publish does.
+            self._asked = self._asking.submit(self._ask, user, message["content"])
+
+    def _choose(self, number: int, user: str, text: str) -> None:
+        event_id = str(self._identifier(number, 3))
+        fields = {
+            "user_id": user,
+            "message_text": text,
+            "request_id": f"choice-{number}",
+            "timestamp": int((START + number * STEP).timestamp() * 1_000_000),
+            "intent": "question",
+            "sentiment": "neutral",
+            "time_of_day": "morning",
+        }
+        self._until_done(
+            lambda: self._client.publish("memory/behavioral/skill_request/v1/", fields, user_id=user, event_id=event_id)
+        )
+
+    def _sleep(self, number: int) -> None:
+        event_id = self._identifier(number, 4)
+        firing = f"manual/{event_id}"
+        fields = {"firing_id": firing, "planned_at_us": int((START + number * STEP).timestamp() * 1_000_000), "manual": True}
+        self._until_done(lambda: self._client.publish("memory/consolidation/start/v1/", fields, event_id=event_id))
+        self.sleeps.append(firing)
+
+    def _ask(self, user: str, text: str) -> None:
+        """Nobody who asks while processes die hears anything but an answer or a typed error."""
+        try:
+            context = self._client.context(text, user)
+            self.answers["degraded" if context["degraded"] else "whole"] += 1
+        except AicoMemoryError as error:
+            self.answers[error.code] += 1
 
     def _until_done(self, publish: Callable[[], Any]) -> Any:
         """Publish until it is acknowledged: what timed out is sent again under the same id."""
