@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import struct
 import uuid
 from datetime import timedelta
@@ -205,6 +206,23 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room_again(disk, record, 
     assert stamps(disk.journal.append([record()])) == [(2, 2)]
     assert disk.journal.current is not current
     assert len(read(disk.journal, MESSAGE)) == 2
+
+
+def test_writes_that_the_system_really_refuses_lose_nothing_that_was_acknowledged(disk, record, read) -> None:
+    disk.reopen(BusSettings(segment_first_bytes=1 << 20, segment_bytes=4 << 20, min_free_bytes=0))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    acknowledged = 0
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 19, hard))
+    try:
+        with pytest.raises(StorageFull):
+            while acknowledged < 1000:
+                disk.journal.append([record(content=b"x" * 50_000)])
+                acknowledged += 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert 10 < acknowledged < 1000
+    assert stamps(disk.journal.append([record()])) == [(acknowledged + 1, acknowledged + 1)]
+    assert len(read(disk.reopen(), MESSAGE)) == acknowledged + 1
 
 
 def test_too_little_free_space_refuses_before_anything_is_written(disk, record, read) -> None:
