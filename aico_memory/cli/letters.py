@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import uuid
 from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import DecodeError
 
 from aico_memory.contracts.v1 import envelope_pb2
 from aico_memory.contracts.wire import OutgoingRecord
@@ -22,7 +23,10 @@ def resend(link: Link, letter: dict[str, Any], now_us: int) -> uuid.UUID:
     """
     if letter.get("truncated"):
         raise InvalidMessage("The record was too large to be kept whole; it cannot be sent again")
-    envelope = envelope_pb2.Envelope.FromString(base64.b64decode(letter["record"]))
+    try:
+        envelope = envelope_pb2.Envelope.FromString(bytes.fromhex(letter["record"]))
+    except DecodeError:
+        raise InvalidMessage("The record's envelope cannot be read; it would fail again", "Drop the dead letter.") from None
     old = envelope.event_id
     fresh = new_id(now_us)
     envelope.event_id = fresh.bytes

@@ -135,8 +135,8 @@ def list_letters(context: typer.Context, limit: Annotated[int, typer.Option(min=
     """The dead letters, oldest first."""
     face = face_of(context)
     with face.operator() as link:
-        found = _letters(broker_says(link, "dead_letters", {"limit": limit, "after": 0}))
-    columns = ("event_id", "topic", "user_id", "consumer", "code", "reason", "attempts")
+        found = broker_says(link, "dead_letters", {"limit": limit, "after": 0})["dead_letters"]
+    columns = ("id", "event_id", "topic", "user_id", "consumer", "code", "reason", "attempts")
     face.show(found, lambda data: face.table(columns, [[entry.get(key) for key in columns] for entry in data]))
 
 
@@ -160,31 +160,27 @@ def replay_letter(context: typer.Context, event_id: str) -> None:
     _settle(face_of(context), event_id, "replay")
 
 
-def _settle(face: Face, event_id: str, action: str) -> None:
+def _settle(face: Face, wanted: str, action: str) -> None:
     from aico_memory.cli.letters import resend
 
     with face.operator() as link:
-        letter = _letter(broker_says(link, "dead_letters", {"limit": 1000, "after": 0}), event_id)
+        letter = _letter(broker_says(link, "dead_letters", {"limit": 1000, "after": 0}), wanted)
         report: dict[str, Any] = {"event_id": letter["event_id"], "action": action}
         if action == "replay":
             report["sent_as"] = str(resend(link, letter, clock_for(face.home).now_us()))
-        broker_says(
-            link, "dead_letter_settle", {"event_id": letter["event_id"], "action": "replayed" if action == "replay" else "drop"}
-        )
-    face.show(report, lambda data: face.out.print(escape(" ".join(str(value) for value in data.values()))))
+        # One event may have failed at several consumers: by its id all its letters are settled.
+        body = {"event_id": str(_uuid(wanted)), "action": "replayed" if action == "replay" else "drop"}
+        report["settled"] = broker_says(link, "dead_letter_settle", body)["settled"]
+    face.show(report, lambda data: face.out.print(escape(f"{data['action']}: {len(data['settled'])} letters settled")))
 
 
-def _letters(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = answer.get("dead_letters", answer.get("letters", []))
-    return found
-
-
-def _letter(answer: dict[str, Any], event_id: str) -> dict[str, Any]:
-    wanted = _uuid(event_id)
-    for letter in _letters(answer):
-        if str(letter["event_id"]).replace("-", "") == wanted.hex:
-            return letter
-    raise NotFound(f"There is no dead letter of {event_id}", "See `aico-memory dead-letters list`.")
+def _letter(answer: dict[str, Any], wanted: str) -> dict[str, Any]:
+    identifier = str(_uuid(wanted))
+    for letter in answer["dead_letters"]:
+        if identifier in (letter["id"], letter["event_id"]):
+            found: dict[str, Any] = letter
+            return found
+    raise NotFound(f"There is no dead letter {wanted}", "See `aico-memory dead-letters list`.")
 
 
 def _uuid(text: str) -> UUID:
