@@ -57,7 +57,7 @@ def gather_status(face: Face) -> dict[str, Any]:
     report["supervisor"] = table.supervisor
     report["processes"] = [
         {"name": state.name, "pid": state.pid, "state": state.state, "restarts": state.restarts, "since": state.since,
-         "reason": state.reason}
+         "reason": state.reason, "resident_bytes": _resident(state.pid)}
         for state in table.processes
     ]  # fmt: skip
     address = bus_address(face)
@@ -95,6 +95,16 @@ def _ask(face: Face, table: ProcessTable, report: dict[str, Any]) -> None:
     report["idle"] = workers.get("scheduler", {}).get("idle")
 
 
+def _resident(pid: int | None) -> int | None:
+    """Resident memory of a process in bytes; None where it has gone."""
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).memory_info().rss) if pid else None
+    except psutil.Error:
+        return None
+
+
 def _encryption(table: ProcessTable | None) -> dict[str, Any]:
     source = table.encryption if table else "unknown"
     report: dict[str, Any] = {"enabled": source not in ("off", "unknown"), "key": source}
@@ -109,11 +119,9 @@ def _print(face: Face, report: dict[str, Any]) -> None:
     if not report["running"]:
         face.out.print("Start it with: aico-memory up --detach")
         return
-    workers = report.get("workers", {})
     rows = []
     for process in report["processes"]:
-        worker = workers.get(process["name"], {})
-        resident = worker.get("resident_bytes")
+        resident = process["resident_bytes"]
         memory = f"{resident / MEBIBYTE:.0f} MiB" if isinstance(resident, int) else ""
         rows.append((process["name"], process["pid"], process["state"], process["restarts"], memory, process["reason"]))
     face.table(("process", "pid", "state", "restarts", "memory", "reason"), rows)

@@ -165,6 +165,9 @@ class WorkerLoop:
                     last = now
             except AicoMemoryError as error:
                 self._ports.log.info("report_lost", code=error.code)
+            except Exception:
+                # Without reports nobody would know how far this worker is: this thread outlives a fault of its handlers.
+                self._ports.log.warning("report_failed", exc_info=True)
             self._closed.wait(self._settings.report_ms / 1000)
 
     def _report(self, applied: int, settled: int, outbox: int) -> None:
