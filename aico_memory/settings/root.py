@@ -9,6 +9,7 @@ from aico_memory.settings.bus import BusSettings
 from aico_memory.settings.consolidation import ConsolidationSettings
 from aico_memory.settings.context import ContextSettings
 from aico_memory.settings.link import LinkSettings
+from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.models import ModelSettings
 from aico_memory.settings.runtime import RuntimeSettings
 from aico_memory.settings.scheduler import SchedulerSettings
@@ -28,6 +29,7 @@ class Settings(Section):
     models: ModelSettings = Field(default_factory=ModelSettings)
     working: WorkingSettings = Field(default_factory=WorkingSettings)
     semantic: SemanticSettings = Field(default_factory=SemanticSettings)
+    memory_model: MemoryModelSettings = Field(default_factory=MemoryModelSettings)
     behavioral: BehavioralSettings = Field(default_factory=BehavioralSettings)
     consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)
     scheduler: SchedulerSettings = Field(default_factory=SchedulerSettings)

@@ -1,0 +1,1 @@
+"""How strong a memory is: retention, importance, utility, confidence, and what is forgotten."""
