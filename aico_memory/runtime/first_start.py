@@ -15,6 +15,12 @@ CLIENT = ("default", "client")
 OPERATOR = ("operator", "operator")
 
 
+def check_key(home: Home, settings: Settings, environment: Mapping[str, str]) -> None:
+    """WrongKey where this home does not open; called before a lock, a log or anything else in it is touched."""
+    if home.keys.exists() and any(home.keys.iterdir()):
+        open_vault(home, settings.security, environment)
+
+
 def prepare_home(home: Home, settings: Settings, environment: Mapping[str, str]) -> str:
     """Make what is missing and open the vault once, so that a wrong key fails here; returns where the key came from."""
     home.ensure()

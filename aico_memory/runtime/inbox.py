@@ -19,6 +19,7 @@ from aico_memory.errors import (
     StoreCorrupt,
     WrongKey,
 )  # fmt: skip
+from aico_memory.ids import derive_id
 from aico_memory.runtime.poison import answers_of_failure, dead_letter
 from aico_memory.runtime.ports import Handlers
 from aico_memory.settings.runtime import RuntimeSettings
@@ -60,8 +61,8 @@ class Inbox:
         self._stop = stop
         self.applied = handlers.state.cursor()[1]
         self.dead_letters = 0
-        # After a start the first records go one by one with counted attempts: one of them may have killed the last process.
-        self._one_by_one = True
+        # The first batch after a start is counted as one attempt: one of its records may have killed the last process.
+        self._first = True
         # Optional: only workers that ask others before they apply have it.
         self._prepare: Callable[[Sequence[Event]], None] = getattr(handlers, "prepare", lambda events: None)
 
@@ -70,12 +71,15 @@ class Inbox:
         fresh = [record for record in records if record.global_sequence > self.applied]
         if not fresh:
             return
-        if not self._one_by_one and self._try_together(fresh):
-            return
-        for record in fresh:
-            if self._stop.is_set() or not self._apply_alone(record):
-                return
-        self._one_by_one = False
+        mark = derive_id(fresh[0].id, "first batch").bytes if self._first else b""
+        suspicious = bool(mark) and self._handlers.state.note_attempt(mark) > 1
+        if suspicious or not self._try_together(fresh):
+            for record in fresh:
+                if self._stop.is_set() or not self._apply_alone(record):
+                    return
+        if mark:
+            self._handlers.state.forget_attempts(mark)
+        self._first = False
 
     def _try_together(self, records: Sequence[StampedRecord]) -> bool:
         try:

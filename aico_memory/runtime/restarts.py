@@ -10,6 +10,7 @@ from aico_memory.settings.runtime import RuntimeSettings
 
 # A process exits with this where another start cannot help (wrong key, other journal, unreadable store).
 HOPELESS_EXIT = 3
+WHOLE, HALF = 2, 1
 
 
 @dataclass(slots=True)
@@ -18,21 +19,23 @@ class RestartPolicy:
 
     settings: RuntimeSettings
     _wait_ms: int = 0
-    _deaths: deque[float] = field(default_factory=deque)
+    # Time and weight of each death.
+    _deaths: deque[tuple[float, int]] = field(default_factory=deque)
 
     def after_death(self, now: float, exit_code: int, was_ready: bool) -> float | None:
         """Seconds to wait before the next start, or None: no further start. `now` is monotonic, in s.
 
         A negative exit code is the signal that ended the process. SIGKILL comes from outside
-        (an operator, the kernel short of memory), so it never counts as a crash of its own.
+        (an operator, the kernel short of memory), so it never counts as a crash of its own. Any other signal
+        counts half: it may be one record that crashes native code, and the inbox needs its attempts to find it out.
         """
         if exit_code == HOPELESS_EXIT:
             return None
         if exit_code != -signal.SIGKILL:
-            self._deaths.append(now)
-        while self._deaths and now - self._deaths[0] > self.settings.crash_loop_seconds:
+            self._deaths.append((now, WHOLE if exit_code >= 0 else HALF))
+        while self._deaths and now - self._deaths[0][0] > self.settings.crash_loop_seconds:
             self._deaths.popleft()
-        if len(self._deaths) >= self.settings.crash_loop_count:
+        if sum(weight for _, weight in self._deaths) >= self.settings.crash_loop_count * WHOLE:
             return None
         if was_ready or not self._wait_ms:
             self._wait_ms = self.settings.restart_first_ms

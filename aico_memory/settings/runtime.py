@@ -28,9 +28,9 @@ class RuntimeSettings(Section):
     start_timeout_seconds: float = Field(120.0, gt=0, le=3600, description="`up` gives up after this, in s.")
     stop_timeout_seconds: float = Field(15.0, gt=0, le=600, description="A process still there after this is killed, in s.")
     restart_first_ms: int = Field(100, ge=0, le=60_000, description="Wait before a dead process starts again; doubles, in ms.")
-    restart_limit_ms: int = Field(10_000, ge=0, le=600_000, description="Longest wait between two starts of a process, in ms.")
-    crash_loop_count: int = Field(6, ge=1, le=100, description="So many deaths in crash_loop_seconds end a process for good.")
-    crash_loop_seconds: float = Field(30.0, gt=0, le=3600, description="Time in which deaths count towards a crash loop.")
+    restart_limit_ms: int = Field(2_000, ge=0, le=600_000, description="Longest wait between two starts of a process, in ms.")
+    crash_loop_count: int = Field(5, ge=1, le=100, description="So many deaths in crash_loop_seconds end a process for good.")
+    crash_loop_seconds: float = Field(60.0, gt=0, le=3600, description="Time in which deaths count towards a crash loop.")
     log_bytes: int = Field(10_000_000, ge=10_000, le=1_000_000_000, description="Size at which a log file is rotated.")
     log_files: int = Field(3, ge=1, le=100, description="Rotated files kept of each log.")
 

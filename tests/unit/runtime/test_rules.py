@@ -40,7 +40,16 @@ def test_deaths_far_apart_are_no_crash_loop() -> None:
 def test_a_kill_from_outside_is_never_a_crash_loop_but_a_segmentation_fault_is() -> None:
     killed, faulty = RestartPolicy(SETTINGS), RestartPolicy(SETTINGS)
     assert all(killed.after_death(0.0, -signal.SIGKILL, was_ready=True) is not None for _ in range(50))
-    assert [faulty.after_death(0.0, -signal.SIGSEGV, was_ready=True) for _ in range(4)][-1] is None
+    # One record may crash native code: there is room to find it out, and an end.
+    assert [faulty.after_death(0.0, -signal.SIGSEGV, was_ready=True) is None for _ in range(8)] == [False] * 7 + [True]
+
+
+def test_a_record_that_crashes_native_code_is_found_out_before_its_worker_is_given_up() -> None:
+    defaults = RuntimeSettings()
+    policy = RestartPolicy(defaults)
+    # The first death, one in the first batch, one an attempt.
+    deaths = 2 + defaults.max_attempts
+    assert all(policy.after_death(float(number), -signal.SIGSEGV, was_ready=False) is not None for number in range(deaths))
 
 
 def test_a_hopeless_exit_is_not_tried_again() -> None:

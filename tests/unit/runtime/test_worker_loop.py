@@ -135,12 +135,37 @@ def test_an_event_that_killed_the_process_each_time_is_given_up_at_the_next_star
     handlers = Keeper()
     record = message_record("deadly")
     bus.put(record)
+    # What processes leave behind that die while they apply: the first in a batch, the others at the record alone.
+    handlers.state.note_attempt(derive_id(uuid.UUID(bytes=record.event_id), "first batch").bytes)
     for _ in range(QUICK.max_attempts):
-        handlers.state.note_attempt(record.event_id)  # what a process leaves behind that dies while it applies
+        handlers.state.note_attempt(record.event_id)
     start_worker(handlers)
     assert bus.wait_for(lambda: bus.of_topic(DEAD_LETTER_TOPIC))
     assert "died" in open_record(bus.of_topic(DEAD_LETTER_TOPIC)[0]).message.reason
     assert handlers.kept == []
+
+
+def test_after_a_death_in_the_first_batch_its_records_go_one_by_one_and_are_counted(
+    bus: TwinBus, start_worker: StartWorker
+) -> None:
+    handlers = Keeper()
+    records = [message_record(f"m{number}") for number in range(5)]
+    for record in records:
+        bus.put(record)
+    handlers.state.note_attempt(derive_id(uuid.UUID(bytes=records[0].event_id), "first batch").bytes)
+    worker = start_worker(handlers)
+    assert worker.ready.wait(10)
+    assert handlers.prepared == [1] * 5
+    assert handlers.kept == [f"m{number}" for number in range(5)]
+
+
+def test_after_a_clean_end_the_first_batch_is_one_transaction(bus: TwinBus, start_worker: StartWorker) -> None:
+    handlers = Keeper()
+    for number in range(5):
+        bus.put(message_record(f"m{number}"))
+    worker = start_worker(handlers)
+    assert worker.ready.wait(10)
+    assert handlers.prepared == [5]
 
 
 def test_an_outgoing_record_that_the_bus_refuses_becomes_a_dead_letter_and_blocks_nothing(
