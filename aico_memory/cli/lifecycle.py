@@ -34,8 +34,13 @@ def up(
     In the foreground it shows the logs of all; Ctrl-C drains and stops, a second Ctrl-C stops at once.
     With --detach it returns 0 when all is ready, or another code with the reason.
     """
+    from aico_memory.runtime.first_start import check_key
+    from aico_memory.settings.load import load_settings
+
     face = face_of(context)
     names = chosen_processes(only)
+    if ready_fd < 0:
+        check_key(face.home, load_settings(face.home), os.environ)
     if detach:
         face.show(start_detached(face, only, timeout), lambda table: announce(face, table))
         return
