@@ -80,7 +80,10 @@ def rejected(memory: Memory, at_us: int) -> Memory:
 
 
 def superseded(memory: Memory, by: bytes, ended_at_us: int, known_at_us: int) -> Memory:
-    """True until `ended_at_us`, as was learned at `known_at_us`; an end before its start: it was never true."""
+    """True until `ended_at_us`, as was learned at `known_at_us`; an end before its start: it was never true.
+
+    What is superseded reaches no prompt from now on, even where its end still lies ahead.
+    """
     require_transition(memory.status, "superseded")
     require_changeable(memory)
     until_us = min(memory.valid_until_us, max(ended_at_us, memory.valid_from_us))

@@ -1,0 +1,1 @@
+"""What was true when, as believed when: versions, their changes, trends and predictions."""
