@@ -51,9 +51,11 @@ def valid_frames(chance: random.Random) -> list[bytes]:
     ranges = bus_pb2.RangeRequest(request=1, topics=["memory/semantic/changed/v1/"], from_global=1)
     check = bus_pb2.SubscribeCheck(request=2, topics=["memory/semantic/changed/v1/"])
     control = bus_pb2.Control(request=3, verb="consumers", body="{}")
-    hello = bus_pb2.Hello(protocol=PROTOCOL, contracts=CONTRACTS, session=chance.randbytes(16), next_producer_sequence=1)
+    ends = (1, 2, 1 << 32, (1 << 62) - 1, 1 << 63, (1 << 64) - 1)
+    first = chance.choice(ends)
+    hello = bus_pb2.Hello(protocol=PROTOCOL, contracts=CONTRACTS, session=chance.randbytes(16), next_producer_sequence=first)
     return [
-        pack_publish(records, 1, False),
+        pack_publish(records, chance.choice((1, first)), False),
         pack_publish(records, 0, True),
         bytes((Kind.RANGE_REQUEST,)) + ranges.SerializeToString(),
         bytes((Kind.SUBSCRIBE,)) + check.SerializeToString(),
@@ -98,7 +100,7 @@ def mutated(frame: bytes, chance: random.Random, pool: list[bytes]) -> bytes:
         elif injury == 3:
             content[at:] = chance.choice(pool)[at:]
         else:
-            content[at : at + 4] = chance.choice((b"\xff" * 4, bytes(4), b"\x7f\xff\xff\xff"))
+            content[at : at + 4] = chance.choice((b"\xff" * 4, bytes(4), b"\x7f\xff\xff\xff", b"\xff" * 8, bytes(8)))
     return bytes(content)
 
 

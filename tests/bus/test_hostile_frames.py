@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import random
 
+import zmq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.contracts.wire import (
+    CONTRACTS,
+    PROTOCOL,
     Kind,
     OutgoingRecord,
     pack_publish,
@@ -18,8 +22,9 @@ from aico_memory.contracts.wire import (
     unpack_range,
 )
 from aico_memory.errors import InvalidMessage
-from aico_memory.vault.curve_keys import load_identity
+from aico_memory.vault.curve_keys import IdentityKeys, load_identity
 from scripts.fuzz_bus import Insider, attack_from_outside, hostile_frames
+from tests.support.raw_bus import failed_handshake
 
 MESSAGE = "memory/working/message/v1/"
 
@@ -44,11 +49,27 @@ def test_thousands_of_hostile_frames_from_an_authenticated_client_break_nothing(
     assert len(connect("working").read(MESSAGE)) == before + 1
 
 
+def test_sequences_at_the_end_of_their_range_break_nothing(home, broker, connect, message) -> None:
+    far = connect(hello=False)
+    far.send(
+        Kind.HELLO, bus_pb2.Hello(protocol=PROTOCOL, contracts=CONTRACTS, session=bytes(16), next_producer_sequence=2**64 - 1)
+    )
+    assert far.refusal().code == "invalid_message"
+    far.hello((1 << 62) - 1)
+    denied = OutgoingRecord(message().event_id, "memory/working/sweep/v1/", "", b"x")
+    # (The order holds audit entries and dead letters beside.)
+    assert [topic for _, topic in far.acknowledged(denied, denied, message())] == [0, 0, 1]
+    far.dealer.send(pack_publish([denied, message()], last, False))
+    far.receive(Kind.RESYNC)
+    assert [topic for _, topic in connect().acknowledged(message())] == [2]
+
+
 def test_bytes_from_outside_break_nothing_and_leave_the_others_alone(home, broker, connect, message) -> None:
     client = connect()
     assert attack_from_outside(json.loads(home.bus_address.read_text()), random.Random(5), 40) > 200
     assert client.acknowledged(message()) == [(1, 1)]
     assert connect("working").control("ping")
+    assert failed_handshake(home, IdentityKeys("mallory", *zmq.curve_keypair()))[1] == 400
     assert broker.broker.statistics()["handshakes"]["refused"] > 0
 
 

@@ -30,13 +30,13 @@ class ConsumerRegistry:
         """Take a consumer's report; InvalidMessage where it is none."""
         name = body.get("consumer")
         names = body.get("topics")
-        if not isinstance(name, str) or not 0 < len(name) <= 128:
-            raise InvalidMessage("A report needs the name of its consumer")
+        if not isinstance(name, str) or not 0 < len(name) <= 128 or not (name.isascii() and name.isprintable()):
+            raise InvalidMessage("A report needs the name of its consumer, in printable ASCII")
         if not isinstance(names, list) or not all(isinstance(one, str) and _durable(one) for one in names):
             raise InvalidMessage("A report names durable topics, in full")
         figures = {key: body.get(key, 0) for key in ("applied", "settled", "outbox")}
         for key, value in figures.items():
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
                 raise InvalidMessage(f"A report's {key} must be a whole number from 0 on")
         if name not in self._entries and len(self._entries) >= _CONSUMERS:
             raise InvalidMessage(f"There are {_CONSUMERS} consumers already", "Remove the ones that are gone.")

@@ -32,6 +32,8 @@ _SILENT_SECONDS = 10.0
 _PONG = bytes((Kind.PONG,))
 _RESYNC_HELLO = bytes((Kind.RESYNC,)) + bus_pb2.Resync(hello=True).SerializeToString()
 _SUBSCRIBE_TOPICS = 256
+# So far below the end of 64 bits that no connection counts to it.
+_LAST_SEQUENCE = (1 << 62) - 1
 _log = get_logger(__name__)
 
 
@@ -111,9 +113,20 @@ class Sessions:
                     intake.take(connection, frame)
                 except InvalidMessage as error:
                     self._refuse_frame(routing_id, connection.identity, frame, error)
+                except zmq.ZMQError:
+                    raise
+                except Exception:
+                    self._start_over(connection)
             else:
                 self._handle(connection, frame)
         return taken
+
+    def _start_over(self, connection: Connection) -> None:
+        """A publish that could not be handled must not end the broker; its connection begins anew from Hello."""
+        _log.exception("publish not handled", identity=connection.identity.name)
+        self._notices.counts["internal_error"] += 1
+        self.forget(connection.routing_id)
+        self._send(connection.routing_id, _RESYNC_HELLO)
 
     def drop(self, user_ids: frozenset[str]) -> None:
         """Forget the connections of these User-Ids and tell them so."""
@@ -192,6 +205,8 @@ class Sessions:
             hello = bus_pb2.Hello.FromString(frame[1:])
             if len(hello.session) != 16:
                 raise InvalidMessage("A Hello needs a session of 16 bytes")
+            if hello.next_producer_sequence > _LAST_SEQUENCE:
+                raise InvalidMessage(f"A producer counts from 1 to {_LAST_SEQUENCE}")
         except DecodeError:
             self._refuse_frame(routing_id, identity, frame, InvalidMessage("The Hello cannot be parsed"))
             return
