@@ -51,9 +51,8 @@ def test_thousands_of_hostile_frames_from_an_authenticated_client_break_nothing(
 
 def test_sequences_at_the_end_of_their_range_break_nothing(home, broker, connect, message) -> None:
     far = connect(hello=False)
-    far.send(
-        Kind.HELLO, bus_pb2.Hello(protocol=PROTOCOL, contracts=CONTRACTS, session=bytes(16), next_producer_sequence=2**64 - 1)
-    )
+    last = (1 << 64) - 1
+    far.send(Kind.HELLO, bus_pb2.Hello(protocol=PROTOCOL, contracts=CONTRACTS, session=bytes(16), next_producer_sequence=last))
     assert far.refusal().code == "invalid_message"
     far.hello((1 << 62) - 1)
     denied = OutgoingRecord(message().event_id, "memory/working/sweep/v1/", "", b"x")
