@@ -1,0 +1,1 @@
+"""What hangs together: relations between items, and the temporal property graph of entities."""

@@ -1,0 +1,99 @@
+"""Entities, and the merges that make two of them one: a merge moves nothing, so it can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from aico_memory.domain.formation.fact_key import normalise_fact_key
+from aico_memory.domain.memory import OPEN, Scope
+from aico_memory.errors import InvalidMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Who or what items speak of. `aliases` are names as they were said; an empty `type` is unknown."""
+
+    entity_id: bytes
+    scope: Scope
+    name: str
+    type: str
+    created_at_us: int
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """`absorbed` was found to be `kept`, at `at_us` and until it was undone.
+
+    Names and edges stay with the entity of which they were said; readers follow
+    the merge. To undo it is to stop following.
+    """
+
+    merge_id: bytes
+    kept: bytes
+    absorbed: bytes
+    at_us: int
+    # alias | name | similar | manual
+    how: str
+    similarity: float = 1.0
+    undone_at_us: int = OPEN
+
+
+class Identities:
+    """Which entities are one, as known at a moment."""
+
+    def __init__(self, merges: Iterable[Merge], known_as_of_us: int) -> None:
+        self._kept: dict[bytes, bytes] = {}
+        known = (one for one in merges if one.at_us <= known_as_of_us < one.undone_at_us)
+        for one in sorted(known, key=lambda one: (one.at_us, one.merge_id)):
+            kept, absorbed = self.canonical(one.kept), self.canonical(one.absorbed)
+            if kept != absorbed:
+                self._kept[absorbed] = kept
+
+    def canonical(self, entity_id: bytes) -> bytes:
+        """The entity that stands for this one; itself where nothing was merged."""
+        while entity_id in self._kept:
+            entity_id = self._kept[entity_id]
+        return entity_id
+
+    def same(self, entity_id: bytes) -> frozenset[bytes]:
+        """Every entity that is one with this one."""
+        root = self.canonical(entity_id)
+        return frozenset({root, *(one for one in self._kept if self.canonical(one) == root)})
+
+
+def merge(
+    kept: Entity, absorbed: Entity, merges: Iterable[Merge], merge_id: bytes, at_us: int, how: str, similarity: float
+) -> Merge | None:
+    """The merge of two entities of a scope, between those that stand for them; None where they are one already.
+
+    Raises InvalidMessage across scopes and between different known types.
+    """
+    if kept.scope != absorbed.scope:
+        raise InvalidMessage(f"{kept.scope.key} and {absorbed.scope.key} share no entity", "Merge entities of one scope.")
+    if not fits(kept.type, absorbed.type):
+        raise InvalidMessage(f"{kept.name!r} is a {kept.type}, {absorbed.name!r} is a {absorbed.type}")
+    identities = Identities(merges, at_us)
+    root, other = identities.canonical(kept.entity_id), identities.canonical(absorbed.entity_id)
+    return None if root == other else Merge(merge_id, root, other, at_us, how, similarity)
+
+
+def undone(done: Merge, at_us: int) -> Merge:
+    """The same merge, no longer followed from `at_us` on; a second time changes nothing."""
+    return done if done.undone_at_us < OPEN else replace(done, undone_at_us=at_us)
+
+
+def named(entity: Entity, alias: str) -> Entity:
+    """With one more name; a name that differs in case, accents of form or punctuation only is not a new one."""
+    known = {normalise_fact_key(name) for name in entity.names}
+    return entity if normalise_fact_key(alias) in known else replace(entity, aliases=(*entity.aliases, alias))
+
+
+def fits(one: str, other: str) -> bool:
+    """Whether two types can be of one entity: equal, or one of them unknown."""
+    return not one or not other or one == other
