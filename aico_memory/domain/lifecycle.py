@@ -76,7 +76,7 @@ def shadowed(memory: Memory, at_us: int) -> Memory:
 def rejected(memory: Memory, at_us: int) -> Memory:
     """A candidate or shadow that review refused; it was never believed."""
     require_transition(memory.status, "invalid")
-    return replace(memory, status="invalid", updated_at_us=at_us)
+    return replace(memory, status="invalid", invalidated_at_us=memory.recorded_at_us, updated_at_us=at_us)
 
 
 def superseded(memory: Memory, by: bytes, ended_at_us: int, known_at_us: int) -> Memory:

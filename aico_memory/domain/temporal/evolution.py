@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from aico_memory.domain.kinds import DAY_US
 from aico_memory.domain.memory import Evolution, Memory
+from aico_memory.domain.temporal.trends import Point
 from aico_memory.domain.temporal.versions import Version, at
 from aico_memory.settings.memory_model import EvolutionSettings
 
@@ -29,6 +30,11 @@ def differences(old: Memory, new: Memory, at_us: int, cause: bytes, reason: str)
 def kept_since_us(now_us: int, figures: EvolutionSettings) -> int:
     """Records of changes before this moment may go."""
     return now_us - round(figures.kept_days * DAY_US)
+
+
+def series_of(changes: Iterable[Evolution], what: str) -> tuple[Point, ...]:
+    """The numbers that a recorded field took on, in order of time, for trends and predictions."""
+    return tuple(sorted(Point(one.at_us, float(one.new_value)) for one in changes if one.what == what))
 
 
 class Step(NamedTuple):

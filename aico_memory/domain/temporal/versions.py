@@ -152,6 +152,30 @@ def version_of_memory(memory: Memory, changes: Sequence[Evolution] = (), cause: 
     return Version(memory.memory_id, key, memory.text, tuple(beliefs))
 
 
+class Value(NamedTuple):
+    """A value that something took on at a moment, and the event that caused it."""
+
+    at_us: int
+    value: str
+    cause: bytes
+
+
+def versions_of_values(key: str, values: Iterable[Value]) -> tuple[Version, ...]:
+    """The values of a preference dimension or a confidence as versions: each holds until the next.
+
+    Of several at one moment the last stands.
+    """
+    ordered = list({value.at_us: value for value in sorted(values, key=lambda one: one.at_us)}.values())
+    found = []
+    for place, (at_us, text, cause) in enumerate(ordered):
+        beliefs = [Belief(at_us, at_us, OPEN, cause)]
+        if place + 1 < len(ordered):
+            after = ordered[place + 1]
+            beliefs.append(Belief(after.at_us, at_us, after.at_us, after.cause))
+        found.append(Version(f"{key} {place}".encode(), key, text, tuple(beliefs)))
+    return tuple(found)
+
+
 def _learn(beliefs: list[Belief], belief: Belief) -> None:
     """Add what differs; what was learned at one moment is one belief."""
     if beliefs[-1][1:3] == belief[1:3]:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from aico_memory.domain.kinds import DAY_US
 from aico_memory.domain.lifecycle import activated, expired, retracted, superseded, withdrawn
 from aico_memory.domain.memory import OPEN, Evolution, Memory
-from aico_memory.domain.temporal.evolution import differences, evolution, kept_since_us
+from aico_memory.domain.temporal.evolution import differences, evolution, kept_since_us, series_of
 from aico_memory.domain.temporal.snapshot import difference, historical_state, live
+from aico_memory.domain.temporal.trends import Point
 from aico_memory.domain.temporal.versions import Belief, Version, version_of_memory
 from aico_memory.settings.memory_model import EvolutionSettings
 from tests.support.memory_items import DAY, START, item
@@ -155,6 +156,14 @@ def test_only_what_changed_is_recorded() -> None:
     ]  # fmt: skip
     assert {(one.at_us, one.cause, one.reason) for one in found} == {(START + 1, b"cause", "ttl")}
     assert differences(old, old, START, b"", "") == ()
+
+
+def test_recorded_numbers_make_a_series() -> None:
+    steps = [(3, 0.4), (1, 0.9), (2, 0.6)]
+    changes = [
+        one for at_us, value in steps for one in differences(item(), item(confidence=value, tier="semantic"), at_us, b"", "")
+    ]
+    assert series_of(changes, "confidence") == (Point(1, 0.9), Point(2, 0.6), Point(3, 0.4))
 
 
 def test_records_are_kept_for_a_year() -> None:

@@ -7,10 +7,20 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aico_memory.domain.lifecycle import retracted, superseded, withdrawn
+from aico_memory.domain.lifecycle import rejected, retracted, superseded, withdrawn
 from aico_memory.domain.memory import OPEN, Evolution, Scope
-from aico_memory.domain.temporal.evolution import differences
-from aico_memory.domain.temporal.versions import Belief, Version, at, current, during, timeline, version_of_memory
+from aico_memory.domain.temporal.evolution import differences, evolution
+from aico_memory.domain.temporal.versions import (
+    Belief,
+    Value,
+    Version,
+    at,
+    current,
+    during,
+    timeline,
+    version_of_memory,
+    versions_of_values,
+)
 from tests.support.memory_items import DAY, START, item
 
 NEW = (2).to_bytes(16, "big")
@@ -110,6 +120,26 @@ def test_keys_of_different_scopes_never_meet() -> None:
 def test_changes_from_before_the_present_text_do_not_count() -> None:
     old = Evolution(item().memory_id, "valid_until_us", str(OPEN), str(day(1)), day(1), b"")
     assert version_of_memory(item(1, recorded_at_us=day(5)), [old]).beliefs == (Belief(day(5), day(0), OPEN),)
+
+
+def test_a_rejected_candidate_was_never_believed() -> None:
+    waiting = item(1, "Rome", status="candidate")
+    refused = rejected(waiting, day(3))
+    records = differences(waiting, refused, day(3), b"", "rejected")
+    for version in (version_of_memory(refused), version_of_memory(refused, records)):
+        assert [at([version], day(t), day(known)) for t in range(5) for known in range(5)] == [()] * 25
+
+
+def test_the_values_of_a_dimension_hold_until_the_next() -> None:
+    values = [Value(day(10), "0.7", b"b"), Value(day(0), "0.5", b"a"), Value(day(10), "0.8", b"c")]
+    versions = versions_of_values("verbosity", values)
+    assert [(span.version.value, span.from_us, span.until_us) for span in timeline(versions, day(20))] == [
+        ("0.5", day(0), day(10)), ("0.8", day(10), OPEN),
+    ]  # fmt: skip
+    assert [version.value for version in at(versions, day(15), day(9))] == ["0.5"]
+    assert [(step.what, step.old, step.new, step.cause) for step in evolution(versions, "verbosity")] == [
+        ("stated", "", "0.5", b"a"), ("changed", "0.5", "0.8", b"c"),
+    ]  # fmt: skip
 
 
 MOMENTS = st.integers(0, 12)
