@@ -20,7 +20,7 @@ TIERS = ("episodic", "semantic", "dormant")
 STATUSES = ("candidate", "shadow", "active", "superseded", "expired", "disabled", "invalid")
 SCOPE_KINDS = ("user", "group", "project", "global")
 # What may have been believed at an earlier moment, whatever became of it since.
-ONCE_BELIEVED = ("active", "superseded", "expired", "invalid")
+ONCE_BELIEVED = ("active", "superseded", "expired", "disabled", "invalid")
 
 
 class Scope(NamedTuple):

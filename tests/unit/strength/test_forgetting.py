@@ -164,7 +164,7 @@ def test_what_is_of_no_use_rests_unless_young_or_kept_for_good() -> None:
 
 
 def test_the_less_useful_of_two_alike_rests_once() -> None:
-    memories = [item(1, utility=0.4), item(2, utility=0.6), item(3, utility=0.5)]
+    memories = [item(1, utility=0.4), item(2, utility=0.6), item(3, utility=0.3)]
     pairs = [(item(1).memory_id, item(2).memory_id, 0.95), (item(1).memory_id, item(3).memory_id, 0.95)]
     assert rules(memories, duplicates=pairs) == {1: "a duplicate"}
     assert rules(memories, duplicates=[(item(1).memory_id, item(2).memory_id, 0.9)]) == {}

@@ -119,6 +119,7 @@ def test_an_unused_day_costs_what_kind_and_tier_say(kind: str, tier: str, kept: 
     assert decayed_since(item(kind=kind, tier=tier, confidence=1.0), 0, START + DAY, MODEL) == pytest.approx(kept)
 
 
-def test_what_was_used_since_decays_from_its_use() -> None:
-    memory = item(tier="semantic", confidence=1.0, last_accessed_us=START + 9 * DAY)
+@pytest.mark.parametrize("use", ["last_accessed_us", "last_referenced_us"])
+def test_what_was_used_since_decays_from_its_use(use: str) -> None:
+    memory = item(tier="semantic", confidence=1.0, **{use: START + 9 * DAY})
     assert decayed_since(memory, START + DAY, START + 10 * DAY, MODEL) == pytest.approx(0.995)
