@@ -100,7 +100,7 @@ def during(versions: Iterable[Version], from_us: int, until_us: int, known_as_of
                 continue
             version = max(holding, key=lambda one: one[0])[1]
             last = found[-1] if found else None
-            if last is not None and last.version is version and last.until_us == start:
+            if last is not None and last.version is version:
                 found[-1] = last._replace(until_us=end)
             else:
                 found.append(Span(version, start, end))

@@ -147,6 +147,17 @@ def test_a_gap_does_not_make_two_statements_strangers() -> None:
     assert told(rome, oslo) == [("stated", "", "Rome"), ("ended", "Rome", ""), ("stated", "", "Oslo")]
 
 
+def test_what_follows_an_end_that_was_foreseen_is_a_change() -> None:
+    berlin = Version(b"1", "k", "Berlin", (Belief(0, 0, 5),))
+    rome = Version(b"2", "k", "Rome", (Belief(5, 5, OPEN),))
+    assert told(berlin, rome) == [("stated", "", "Berlin"), ("changed", "Berlin", "Rome")]
+
+
+def test_a_variant_is_no_part_of_the_live_answer() -> None:
+    held, variant = item(1, fact_key="home"), item(2, "other", START + 1, fact_key="home", variant_of=item(1).memory_id)
+    assert live([held, variant], START + DAY) == {held.memory_id}
+
+
 def test_only_what_changed_is_recorded() -> None:
     old = item()
     new = replace(old, status="expired", confidence=0.25, last_accessed_us=9)

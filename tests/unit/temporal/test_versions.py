@@ -128,6 +128,7 @@ def test_a_rejected_candidate_was_never_believed() -> None:
     records = differences(waiting, refused, day(3), b"", "rejected")
     for version in (version_of_memory(refused), version_of_memory(refused, records)):
         assert [at([version], day(t), day(known)) for t in range(5) for known in range(5)] == [()] * 25
+        assert evolution([version], version.key) == ()
 
 
 def test_the_values_of_a_dimension_hold_until_the_next() -> None:
