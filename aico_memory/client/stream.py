@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 from aico_memory.bus.consumer import Consumer
 from aico_memory.bus.link import Subscription
@@ -15,7 +15,7 @@ from aico_memory.client.shapes import delivered_shape
 from aico_memory.contracts.envelope import open_record
 from aico_memory.contracts.registry import Topic
 from aico_memory.contracts.wire import StampedRecord
-from aico_memory.errors import AicoMemoryError, ClosedConnection
+from aico_memory.errors import AicoMemoryError, ClosedConnection, InvalidMessage
 from aico_memory.log import get_logger
 
 _log = get_logger(__name__)
@@ -37,8 +37,9 @@ class EventStream(AsyncIterator[Delivered]):
         self._source: Consumer | Subscription | None = None
         self._task: asyncio.Task[None] | None = None
         self._closed = False
-        # Records of an ephemeral topic that were let go because nobody read them.
+        # Records of an ephemeral topic that were let go because nobody read them, and those that nobody can read.
         self.lost = 0
+        self.unreadable = 0
 
     async def open(self) -> None:
         """Begin; what is published after this returns is heard."""
@@ -93,9 +94,7 @@ class EventStream(AsyncIterator[Delivered]):
         """Move records from the consumer into the queue; runs in a thread of its own."""
         while not self._closed:
             try:
-                items: list[Delivered | AicoMemoryError] = [
-                    delivered_shape(open_record(record)) for record in consumer.receive(_BATCH, _SECONDS) if record.envelope
-                ]
+                items: list[Delivered | AicoMemoryError] = list(self._readable(consumer.receive(_BATCH, _SECONDS)))
             except AicoMemoryError as error:
                 items = [error]
             for item in items:
@@ -103,6 +102,17 @@ class EventStream(AsyncIterator[Delivered]):
                     return
             if items and isinstance(items[-1], AicoMemoryError):
                 return
+
+    def _readable(self, records: Sequence[StampedRecord]) -> Iterator[Delivered]:
+        """What can be read of these; the rest is what the workers bury as dead letters, and holds nobody up."""
+        for record in records:
+            if record.erased:
+                continue
+            try:
+                yield delivered_shape(open_record(record))
+            except InvalidMessage as error:
+                self.unreadable += 1
+                _log.warning("a record cannot be read", topic=record.topic, event_id=str(record.id), reason=error.detail)
 
     def _put(self, item: Delivered | AicoMemoryError) -> bool:
         try:
@@ -120,12 +130,13 @@ class EventStream(AsyncIterator[Delivered]):
 
     def _deliver(self, record: StampedRecord) -> None:
         """A record of an ephemeral topic, in the link's I/O thread."""
-        event = delivered_shape(open_record(record))
+        events = list(self._readable([record]))
 
         def put() -> None:
-            if self._held.full():
-                self.lost += 1
-            else:
-                self._held.put_nowait(event)
+            for event in events:
+                if self._held.full():
+                    self.lost += 1
+                else:
+                    self._held.put_nowait(event)
 
         self._loop.call_soon_threadsafe(put)

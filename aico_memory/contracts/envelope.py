@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,9 @@ from aico_memory.errors import AicoMemoryError, InvalidMessage, from_code
 from aico_memory.ids import derive_id
 
 SCHEMA_VERSION = 1
+# Unix microseconds of the times that can be shown in every zone: years 2 to 9998.
+EARLIEST_US = -62_104_060_800_000_000
+LATEST_US = 253_370_764_800_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,7 @@ def open_record(record: StampedRecord) -> Event:
         raise InvalidMessage("The envelope cannot be parsed") from error
     if envelope.event_id != record.event_id or envelope.topic != record.topic:
         raise InvalidMessage("The envelope names another event or topic than the header")
+    check_fields(envelope)
     if record.topic.startswith(REPLY_PREFIX):
         message: Message = _parse(envelope_pb2.Reply, envelope.payload, record.topic)
     else:
@@ -168,6 +173,11 @@ def open_reply(reply: envelope_pb2.Reply) -> Any:
 
 def check_fields(message: Message) -> None:
     """Hold a message against the rules its contract states; InvalidMessage names the field."""
+    for name in _times(message.DESCRIPTOR):
+        if not EARLIEST_US <= getattr(message, name) <= LATEST_US:
+            raise InvalidMessage(f"{message.DESCRIPTOR.name}.{name} is outside of the calendar")
+    if "metadata_json" in message.DESCRIPTOR.fields_by_name:
+        _check_metadata(getattr(message, "metadata_json"), message.DESCRIPTOR.name)  # noqa: B009
     for field, rules in _rules(message.DESCRIPTOR):
         value = getattr(message, field.name)
         where = f"{message.DESCRIPTOR.name}.{field.name}"
@@ -177,6 +187,37 @@ def check_fields(message: Message) -> None:
             raise InvalidMessage(f"{where} is {value}; allowed is {rules.min:g} to {rules.max:g}")
         if rules.max_length and len(value) > rules.max_length:
             raise InvalidMessage(f"{where} has {len(value)} characters; allowed are {rules.max_length}")
+
+
+def _check_metadata(text: str, name: str) -> None:
+    """Metadata is a JSON object or nothing: whoever reads the message later must be able to read it too."""
+    if not text:
+        return
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+        if "\\u" in text:
+            # An escape may stand for half a character, which no file and no terminal takes.
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise InvalidMessage(f"{name}.metadata_json is no JSON") from error
+    if not isinstance(value, dict):
+        raise InvalidMessage(f"{name}.metadata_json is no JSON object")
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")
+
+
+@cache
+def _times(descriptor: Descriptor) -> tuple[str, ...]:
+    """Names of the fields that hold a time: by the contracts' way of naming them."""
+    return tuple(
+        field.name
+        for field in descriptor.fields
+        if field.cpp_type == FieldDescriptor.CPPTYPE_INT64
+        and not field.is_repeated
+        and (field.name.endswith("_us") or field.name == "timestamp")
+    )
 
 
 @cache

@@ -78,8 +78,8 @@ def _of_turn(event: Event) -> Iterator[StoredMessage]:
 
 
 def _said(event: Event) -> int:
-    """When it was said; where the publisher does not tell, when it was published."""
-    return int(event.message.said_at_us or event.occurred_us)
+    """When it was said; where the publisher does not tell, when it was published, or at least received."""
+    return int(event.message.said_at_us or event.occurred_us or event.received_us)
 
 
 _MAKERS: Mapping[type, Callable[[Event], Iterator[StoredMessage]]] = {

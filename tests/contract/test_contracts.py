@@ -135,6 +135,26 @@ def test_a_value_out_of_range_breaks_its_rule(monkeypatch: pytest.MonkeyPatch) -
         envelope.check_fields(behavioral_pb2.FeedbackEvent(user_id="a", message_id="m", skill_id="s", reward=2))
 
 
+@pytest.mark.parametrize("said_at_us", [-(2**63), 2**63 - 1, 253_402_300_800_000_000])
+def test_a_time_that_no_calendar_shows_is_refused(said_at_us: int) -> None:
+    with pytest.raises(InvalidMessage, match="said_at_us is outside of the calendar"):
+        envelope.check_fields(a_message(said_at_us=said_at_us))
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "7", '{"a": NaN}', '{"a": "\\ud800"}', "[" * 100_000, '{"a": 1} x'])
+def test_metadata_is_a_json_object_or_nothing(text: str) -> None:
+    with pytest.raises(InvalidMessage, match="metadata_json"):
+        envelope.check_fields(a_message(metadata_json=text))
+    envelope.check_fields(a_message(metadata_json='{"a": "\\u00e4"}'))
+
+
+def test_answers_go_to_the_senders_own_topic_only() -> None:
+    theirs, ours = reply_topic("operator", bytes(16)), reply_topic("default", bytes(16))
+    assert envelope.answerable(ours, "default") == ours
+    assert envelope.answerable(theirs, "default") == ""
+    assert envelope.answerable(ours, "") == ""
+
+
 def test_a_record_that_needs_a_user_names_one() -> None:
     with pytest.raises(InvalidMessage, match="must name its user"):
         envelope.make_record(a_message(), event_id=ID, occurred_us=1)
