@@ -102,6 +102,12 @@ def test_merges_stay_a_forest_and_undoing_all_restores_everything(pairs, undo, k
         assert after.canonical(one.kept) == after.canonical(one.absorbed)
 
 
+def test_merges_that_contradict_each_other_lead_to_one_entity() -> None:
+    there, back = Merge(b"1", b"a", b"b", 1, "manual"), Merge(b"2", b"b", b"a", 2, "manual")
+    assert Identities([back, there], 3).same(b"b") == {b"a", b"b"}
+    assert Identities([back, there], 3).canonical(b"b") == b"a"
+
+
 def test_undoing_twice_keeps_the_first_time() -> None:
     made = merge(PEOPLE[0], PEOPLE[4], (), b"m", 1, "similar", 0.9)
     assert made is not None
@@ -125,6 +131,12 @@ def test_an_end_and_a_retraction_of_an_edge_differ_in_the_past() -> None:
         ("ended", 5, 30): 1, ("ended", 15, 30): 0, ("ended", 15, 19): 1,
         ("denied", 5, 30): 0, ("denied", 15, 30): 0, ("denied", 15, 19): 1,
     }  # fmt: skip
+
+
+def test_an_edge_that_ended_before_it_began_was_never_true() -> None:
+    never = ended(edge(1, 1, "likes", "tea", 10), 3, 20, b"e")
+    assert (never.valid_from_us, never.valid_until_us) == (10, 10)
+    assert state_at([never], NOBODY, 10, 20).edges == ()
 
 
 def test_several_values_of_a_predicate_stand_together() -> None:
