@@ -13,7 +13,7 @@ from aico_memory.errors import AicoMemoryError
 
 @dataclass(slots=True)
 class Question:
-    """One open question; `frame` is sent again after a reconnect."""
+    """One open question; `frame` is sent again after a reconnect, and now and then while nobody answers."""
 
     key: Hashable
     future: Future[Any]
@@ -21,6 +21,9 @@ class Question:
     deadline: float
     about: str
     frame: bytes | None = None
+    # When it is sent again, by the monotonic clock, and how long is waited then.
+    repeat_at: float = 0.0
+    patience: float = 0.0
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -59,6 +62,16 @@ class OpenQuestions:
     def frames(self) -> list[bytes]:
         """What to send again on a new connection."""
         return [question.frame for question in self._open.values() if question.frame is not None]
+
+    def repeats(self, now: float) -> list[bytes]:
+        """What nobody has answered for long: the worker may have been away, or died over it. Each time later."""
+        frames = []
+        for question in self._open.values():
+            if question.frame is not None and question.patience and question.repeat_at <= now:
+                question.patience *= 2
+                question.repeat_at = now + question.patience
+                frames.append(question.frame)
+        return frames
 
     def drain(self) -> Iterator[Question]:
         """Give all up."""

@@ -108,6 +108,8 @@ class Traffic:
 
     def request(self, question: Question) -> None:
         """Send a request (or wait for the answer to a durable one) until its deadline."""
+        question.patience = self._settings.repeat_seconds
+        question.repeat_at = time.monotonic() + question.patience
         self.requests.add(question)
         if question.frame is not None and self.answers_heard:
             self.out.append(question.frame)
@@ -206,6 +208,8 @@ class Traffic:
         for consumer, wanted in self.deliveries.consumers.items():
             if wanted.progress is Progress.LIVE:
                 self._ask_range(consumer, now)
+        if self.answers_heard:
+            self.out.extend(self.requests.repeats(now))
         if self.window.unacknowledged and now - self._progress_at > self._settings.stall_seconds:
             self.resync_due = True
             self._progress_at = now

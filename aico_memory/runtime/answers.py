@@ -34,20 +34,24 @@ class Answers:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="answer")
         self._room = threading.BoundedSemaphore(waiting)
         self._closed = False
+        # Requests that wait or are worked on: one that is asked again meanwhile is not answered twice.
+        self._under_way: set[bytes] = set()
         self.answered = 0
         self.expired = 0
         self.failed = 0
 
     def deliver(self, record: StampedRecord) -> None:
         """Take one request from the link's thread; never blocks."""
-        if self._closed:
+        if self._closed or record.event_id in self._under_way:
             return
         if not self._room.acquire(blocking=False):
             self._refuse(record)
             return
+        self._under_way.add(record.event_id)
         try:
-            self._pool.submit(self._answer, record, monotonic())
+            self._pool.submit(self._work, record, monotonic())
         except RuntimeError:  # the pool is shut down
+            self._under_way.discard(record.event_id)
             self._room.release()
 
     def close(self) -> None:
@@ -62,6 +66,12 @@ class Answers:
         except InvalidMessage:
             return
         self._reply(event, RateLimited("Too many requests wait for this worker"))
+
+    def _work(self, record: StampedRecord, arrived: float) -> None:
+        try:
+            self._answer(record, arrived)
+        finally:
+            self._under_way.discard(record.event_id)
 
     def _answer(self, record: StampedRecord, arrived: float) -> None:
         try:

@@ -44,6 +44,9 @@ class LinkSettings(Section):
         le=300,
         description="Seconds without progress after which an open question to the broker is asked again",
     )
+    repeat_seconds: float = Field(
+        default=2.0, gt=0, le=600, description="A request that nobody has answered is sent again after this, then twice as late"
+    )
     request_seconds: float = Field(default=5.0, gt=0, le=3600, description="Default deadline of a request")
     command_seconds: float = Field(
         default=15.0, gt=0, le=3600, description="Default deadline of a command that changes something and is answered"

@@ -154,3 +154,26 @@ def test_a_request_reaches_its_worker_and_the_answer_comes_back(broker, link_as:
     worker.subscribe(["memory/working/read/v1/"], answer)
     page = client.request(working_pb2.ReadMessages(user_id="u"), user="u").result(PATIENCE)
     assert page.messages[0].content == "for u"
+
+
+def test_a_request_that_nobody_heard_is_asked_again_until_its_worker_is_there(broker, link_as: Connect) -> None:
+    from aico_memory.contracts.envelope import make_reply, open_record
+
+    client, worker = link_as(repeat_seconds=0.1), link_as("working")
+    asked: list[bytes] = []
+    future = client.request(working_pb2.ReadMessages(user_id="u"), user="u", timeout=PATIENCE)
+    # The broker has passed it on to nobody by now: what is asked after it on the same connection is answered.
+    client.control("ping", {}).result(PATIENCE)
+
+    def answer(record: object) -> None:
+        event = open_record(record)  # type: ignore[arg-type]
+        asked.append(event.event_id.bytes)
+        reply = make_record(
+            make_reply(working_pb2.MessagePage()), event_id=uuid.uuid4(), occurred_us=1, user=event.user,
+            topic=event.reply_to, correlation_id=event.event_id,
+        )  # fmt: skip
+        worker.send(reply)
+
+    worker.subscribe(["memory/working/read/v1/"], answer)
+    assert future.result(PATIENCE) == working_pb2.MessagePage()
+    assert len(set(asked)) == 1

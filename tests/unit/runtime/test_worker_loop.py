@@ -252,6 +252,23 @@ def test_a_request_that_waited_past_its_deadline_is_dropped(bus: TwinBus, start_
     assert requests["expired"] == 1
 
 
+def test_a_request_that_is_asked_again_meanwhile_is_worked_on_once(bus: TwinBus, start_worker: StartWorker) -> None:
+    keeper = Keeper()
+    keeper.release.clear()
+    worker = start_worker(keeper)
+    worker.ready.wait(10)
+    client = bus.link("client")
+    question = uuid.uuid4()
+    client.request(working_pb2.ReadMessages(user_id="ana"), user="ana", event_id=question)
+    again = client.request(working_pb2.ReadMessages(user_id="ana"), user="ana", event_id=question)
+    keeper.release.set()
+    assert again.result(10) is not None
+    client.request(working_pb2.ReadMessages(user_id="ana"), user="ana").result(10)
+    requests = worker.loop.status()["requests"]
+    assert isinstance(requests, dict)
+    assert requests["answered"] == 2
+
+
 def test_status_and_export_are_answered_by_the_process_that_is_named(bus: TwinBus, start_worker: StartWorker) -> None:
     start_worker(Keeper()).ready.wait(10)
     bus.put(message_record("b"))
