@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -31,6 +32,7 @@ COMMAND = (sys.executable, "-m", "aico_memory.cli")
 BACK_SECONDS = 60.0
 REST_SECONDS = 600.0
 SAMPLE = 60
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +177,13 @@ def _command(environment: dict[str, str], *arguments: str) -> str:
 
 def _compare(killed: _Outcome, calm: _Outcome, kills: Counter[str], seconds: float) -> Verdict:
     load = killed.load
-    text = "\n".join(killed.export)
+    named = {uuid for line in killed.export for uuid in _UUID.findall(line)}
     left, right = set(calm.export), set(killed.export)
     return Verdict(
         kills=dict(kills),
         steps=load.steps,
         acknowledged=len(load.acknowledged),
-        lost=[str(each) for each in load.acknowledged if str(each) not in text],
+        lost=[str(each) for each in load.acknowledged if str(each) not in named],
         doubled=[line for line, times in Counter(killed.export).items() if times > 1],
         unfound=killed.unfound + calm.unfound,
         differences=[f"- {line}" for line in calm.export if line not in right]
