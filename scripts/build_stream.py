@@ -202,8 +202,12 @@ def read_scenario(path: Path) -> Scenario:
 
 
 def build(source: Path, target: Path) -> int:
-    """Write the stream; the number of its frames."""
-    scenario = read_scenario(source)
+    """Write the stream of a scenario's file; the number of its frames."""
+    return write_stream(read_scenario(source), target)
+
+
+def write_stream(scenario: Scenario, target: Path) -> int:
+    """Write the stream of a scenario; the number of its frames."""
     frames = scenario.frames()
     header = new_header(scenario.name, scenario.start_us, seed=scenario.seed, description=scenario.description)
     for name, role in sorted(scenario.identities.items()):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aico_memory.clock import SharedManualClock, from_us
 from aico_memory.contracts.recording import open_recording
 from aico_memory.runtime.divergence import first_divergence
-from scripts.build_stream import build, read_scenario
-from tests.support.deployment import Deployment
+from scripts.build_stream import Scenario, build, read_scenario, write_stream
+from tests.support.deployment import Deployment, MakeDeployment, contents
 
 pytestmark = [pytest.mark.deployment, pytest.mark.timeout(600)]
 STREAMS = Path(__file__).resolve().parent.parent / "streams"
@@ -87,6 +89,52 @@ def test_replaying_the_same_streams_twice_gives_the_same_bytes(twice: tuple[Repl
     first, second = twice
     assert first_divergence(first.export, second.export) is None
     assert first.export == second.export
+
+
+def test_every_message_is_found_after_the_replay(twice: tuple[Replayed, Replayed]) -> None:
+    asked = 0
+    with twice[1].deployment.client() as client:
+        for scenario in WRITTEN:
+            steps = read_scenario(scenario).steps
+            edited = {step[verb]["of"] for step in steps for verb in ("update", "invalidate") if verb in step}
+            for message in [step["message"] for step in steps if "message" in step]:
+                if message["label"] in edited:
+                    continue
+                found = client.search(message["content"], message["user"], top_k=3)
+                assert message["content"] in contents(found), message["label"]
+                asked += 1
+            for update in [step["update"] for step in steps if "update" in step]:
+                assert update["text"] in contents(client.search(update["text"], update["user"], top_k=3))
+    assert asked > 30
+
+
+def test_a_message_that_was_changed_is_named_as_the_first_difference(make_deployment: MakeDeployment, tmp_path: Path) -> None:
+    """The same ten steps twice, one word of the fourth message another: real replays, compared by the command."""
+    heading = {"name": "pair", "start": "2026-05-04T09:00:00+00:00"}
+    steps: list[dict[str, Any]] = [
+        {"message": {"label": f"m{number}", "user": "ida", "role": "user", "content": f"The {number}th box holds cups."}}
+        for number in range(10)
+    ]
+    exports, streams = [], []
+    for name, word in (("one", "cups"), ("other", "plates")):
+        steps[3]["message"]["content"] = f"The 3rd box holds {word}."
+        stream = tmp_path / f"{name}.stream"
+        write_stream(Scenario(heading, steps), stream)
+        deployment = make_deployment(name, AICO_MEMORY_CLOCK="manual")
+        deployment.up("--only", "broker,working,semantic,model")
+        assert deployment.ok("replay", str(stream), "--json").json["unexpected"] == []
+        exports.append(tmp_path / f"{name}.jsonl")
+        deployment.ok("export", "--canonical", "-o", str(exports[-1]))
+        streams.append(stream)
+    compared = deployment.run("diff-exports", str(exports[0]), str(exports[1]), "--stream", str(streams[0]), "--json")
+    assert compared.code == 1
+    with open_recording(streams[0]) as (_, frames):
+        fourth = [frame.record.event_id for frame in frames][3]
+    assert uuid.UUID(compared.json["event_id"]).bytes == fourth
+    assert "cups" in compared.json["left"]
+    assert "plates" in compared.json["right"]
+    same = deployment.run("diff-exports", str(exports[0]), str(exports[0]), "--json")
+    assert (same.code, same.json) == (0, {"equal": True})
 
 
 def test_the_export_holds_what_was_said_and_names_what_it_leaves_out(twice: tuple[Replayed, Replayed]) -> None:
