@@ -17,6 +17,7 @@ from aico_memory.settings.section import Section
 from aico_memory.settings.security import SecuritySettings
 from aico_memory.settings.semantic import SemanticSettings
 from aico_memory.settings.working import WorkingSettings
+from aico_memory.settings.write_path import WritePathSettings
 
 
 class Settings(Section):
@@ -30,6 +31,7 @@ class Settings(Section):
     working: WorkingSettings = Field(default_factory=WorkingSettings)
     semantic: SemanticSettings = Field(default_factory=SemanticSettings)
     memory_model: MemoryModelSettings = Field(default_factory=MemoryModelSettings)
+    write_path: WritePathSettings = Field(default_factory=WritePathSettings)
     behavioral: BehavioralSettings = Field(default_factory=BehavioralSettings)
     consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)
     scheduler: SchedulerSettings = Field(default_factory=SchedulerSettings)

@@ -1,0 +1,1 @@
+"""The gate: what becomes of a formed statement, and why."""

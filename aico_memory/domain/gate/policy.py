@@ -1,0 +1,167 @@
+"""Who may write what: a policy with versions, and the admission of one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from aico_memory.domain.kinds import ITEM_KINDS
+from aico_memory.domain.memory import Memory
+from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.settings.write_path import PolicySettings
+
+MODES: Final = ("auto", "shadow", "manual")
+# What a message that tries to instruct the system may never become.
+GUARDED_KINDS: Final = frozenset({"constraint", "preference", "procedure"})
+
+
+@dataclass(frozen=True, slots=True)
+class WritePolicy:
+    """The policy of a scope; 0 stands for no limit."""
+
+    mode: str = "auto"
+    write_enabled: bool = True
+    read_only: bool = False
+    # Empty: all.
+    kinds: frozenset[str] = frozenset()
+    require_approval_kinds: frozenset[str] = frozenset()
+    min_confidence: float = 0.6
+    min_evidence: int = 1
+    session_writes: int = 10
+    hour_writes: int = 50
+    scope_items: int = 200
+
+
+class PolicyVersion(NamedTuple):
+    """A policy, when it began to hold, who set it, and from which version it was restored (0: none)."""
+
+    number: int
+    policy: WritePolicy
+    at_us: int
+    by: str
+    restored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyHistory:
+    """All versions that are kept, the newest last; never empty."""
+
+    versions: tuple[PolicyVersion, ...]
+
+    @property
+    def current(self) -> WritePolicy:
+        return self.versions[-1].policy
+
+
+class Usage(NamedTuple):
+    """What the scope has written: fast-path writes of the session and of the last hour."""
+
+    session_writes: int = 0
+    hour_writes: int = 0
+
+
+class Admission(NamedTuple):
+    """`verdict` is admit, wait (sleep takes it up) or refuse; `rule` says why."""
+
+    verdict: str
+    rule: str
+
+
+def initial_policy(figures: PolicySettings) -> WritePolicy:
+    """The policy that a scope starts with. Raises InvalidMessage."""
+    given = figures.model_dump(exclude={"kinds", "require_approval_kinds", "versions_kept"})
+    return checked(
+        WritePolicy(**given, kinds=frozenset(figures.kinds), require_approval_kinds=frozenset(figures.require_approval_kinds))
+    )
+
+
+def checked(policy: WritePolicy) -> WritePolicy:
+    """InvalidMessage, naming the field, where the policy cannot be followed."""
+    if policy.mode not in MODES:
+        raise InvalidMessage(f"mode {policy.mode!r} is not known", f"Use one of {', '.join(MODES)}.")
+    for name in ("kinds", "require_approval_kinds"):
+        unknown = sorted(getattr(policy, name) - set(ITEM_KINDS))
+        if unknown:
+            raise InvalidMessage(f"{name} names {', '.join(unknown)}", f"Kinds are {', '.join(ITEM_KINDS)}.")
+    if not 0 <= policy.min_confidence <= 1:
+        raise InvalidMessage(f"min_confidence is {policy.min_confidence}", "Give a number from 0 to 1.")
+    if policy.min_evidence < 1:
+        raise InvalidMessage(f"min_evidence is {policy.min_evidence}", "Give at least 1.")
+    for name in ("session_writes", "hour_writes", "scope_items"):
+        if getattr(policy, name) < 0:
+            raise InvalidMessage(f"{name} is {getattr(policy, name)}", "Give 0 for no limit, or more.")
+    return policy
+
+
+def began(policy: WritePolicy, at_us: int, by: str) -> PolicyHistory:
+    """The first version."""
+    return PolicyHistory((PolicyVersion(1, checked(policy), at_us, by),))
+
+
+def changed(history: PolicyHistory, policy: WritePolicy, at_us: int, by: str, figures: PolicySettings) -> PolicyHistory:
+    """A new version; the oldest beyond what is kept go."""
+    return _appended(history, PolicyVersion(history.versions[-1].number + 1, checked(policy), at_us, by), figures)
+
+
+def rolled_back(history: PolicyHistory, at_us: int, by: str, figures: PolicySettings) -> PolicyHistory:
+    """The previous policy holds again, as a new version. A second rollback goes one further back. NotFound at the first."""
+    newest = history.versions[-1]
+    source = newest.restored or newest.number
+    before = [version for version in history.versions if version.number < source and not version.restored]
+    if not before:
+        raise NotFound("There is no earlier policy", "Set a policy instead.")
+    restored = PolicyVersion(newest.number + 1, before[-1].policy, at_us, by, before[-1].number)
+    return _appended(history, restored, figures)
+
+
+def with_read_only(history: PolicyHistory, read_only: bool, at_us: int, by: str, figures: PolicySettings) -> PolicyHistory:
+    """The emergency switch, as a version like any other; setting it as it stands changes nothing."""
+    if history.current.read_only == read_only:
+        return history
+    return changed(history, replace(history.current, read_only=read_only), at_us, by, figures)
+
+
+def admit(
+    policy: WritePolicy, kind: str, confidence: float, evidence: int, usage: Usage, fast: bool, injected: bool = False
+) -> Admission:
+    """The first rule that applies. `fast`: written at once; sleep knows no limits of session and hour."""
+    if policy.read_only:
+        # Nothing is lost: what was said waits until writing is allowed again.
+        return Admission("wait", "read_only")
+    rules = (
+        (not policy.write_enabled, "refuse", "write_disabled"),
+        (injected and kind in GUARDED_KINDS, "refuse", "injection_guard"),
+        (bool(policy.kinds) and kind not in policy.kinds, "refuse", "kind_not_allowed"),
+        (confidence < policy.min_confidence, "refuse", "confidence_too_low"),
+        (evidence < policy.min_evidence, "refuse", "evidence_missing"),
+        (fast and _full(usage.session_writes, policy.session_writes), "wait", "session_limit"),
+        (fast and _full(usage.hour_writes, policy.hour_writes), "wait", "hour_limit"),
+    )
+    return next((Admission(verdict, rule) for applies, verdict, rule in rules if applies), Admission("admit", "admitted"))
+
+
+def write_status(policy: WritePolicy, kind: str) -> str:
+    """active, shadow or candidate: as what an admitted statement is written."""
+    if policy.mode == "manual" or kind in policy.require_approval_kinds:
+        return "candidate"
+    return "shadow" if policy.mode == "shadow" else "active"
+
+
+def due_dormant(active: Sequence[Memory], policy: WritePolicy, important_from: float) -> tuple[bytes, ...]:
+    """What goes dormant for the cap of the scope: of low importance first, in it the oldest; anchored items never."""
+    active = [one for one in active if one.tier != "dormant"]
+    over = len(active) - policy.scope_items
+    if not policy.scope_items or over <= 0:
+        return ()
+    movable = [one for one in active if not (one.pinned or one.immutable)]
+    movable.sort(key=lambda one: (one.importance >= important_from, one.created_at_us, one.memory_id))
+    return tuple(one.memory_id for one in movable[:over])
+
+
+def _full(used: int, limit: int) -> bool:
+    return limit > 0 and used >= limit
+
+
+def _appended(history: PolicyHistory, version: PolicyVersion, figures: PolicySettings) -> PolicyHistory:
+    return PolicyHistory((*history.versions, version)[-figures.versions_kept :])

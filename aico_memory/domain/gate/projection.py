@@ -1,0 +1,87 @@
+"""From segments to items and to the evolution records from which `temporal.versions` rebuilds what was believed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from aico_memory.domain.gate.chain import Phase, Segment
+from aico_memory.domain.gate.statement import Statement
+from aico_memory.domain.memory import OPEN, Evolution, Memory
+from aico_memory.domain.strength.retention import encoded
+from aico_memory.domain.temporal.versions import STATUS, VALID_UNTIL
+from aico_memory.settings.memory_model import RetentionSettings
+
+
+def memory_of(statement: Statement, retention: RetentionSettings, status: str = "active") -> Memory:
+    """The item that a statement makes. It was known when it was said, and it lasts from when it was received."""
+    fact = statement.fact
+    memory = Memory(
+        memory_id=statement.statement_id, scope=statement.scope, owner=statement.owner, kind=fact.kind, text=fact.text,
+        said_at_us=statement.said_at_us, recorded_at_us=statement.said_at_us, valid_from_us=fact.valid_from_us,
+        created_at_us=statement.received_at_us, updated_at_us=statement.said_at_us, received_at_us=statement.received_at_us,
+        session_id=statement.session_id, group_id=statement.group_id, project_id=statement.project_id,
+        language=fact.language, sub_tier="personal" if statement.by_user else "observed", status=status,
+        fact_key=statement.key, valid_until_us=fact.valid_until_us, temporal_type=fact.temporal_type,
+        confidence=statement.confidence, importance=statement.importance, last_referenced_us=statement.received_at_us,
+        valence=statement.valence, arousal=statement.arousal, emotion=statement.emotion, flashbulb=statement.flashbulb,
+        pinned=statement.flashbulb, write_source=statement.write_source, data_source=DATA_SOURCE.get(statement.role, "system"),
+        entities=fact.entities, speaker=statement.speaker,
+    )  # fmt: skip
+    return encoded(memory, retention)
+
+
+DATA_SOURCE = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result", "system": "system"}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Segments with the ids of their items, and items whose segment became part of another."""
+
+    ids: dict[bytes, bytes]
+    merged: dict[bytes, bytes]
+
+
+def placed(segments: Collection[Segment], existing: Collection[bytes]) -> Placed:
+    """An item keeps its id while any of its statements stands in the segment; the first said keeps it where several do."""
+    ids: dict[bytes, bytes] = {}
+    merged: dict[bytes, bytes] = {}
+    for segment in segments:
+        standing = [one for one in segment.ids if one in existing]
+        kept = standing[0] if standing else segment.lead.statement_id
+        ids[segment.lead.statement_id] = kept
+        merged.update(dict.fromkeys(standing[1:], kept))
+    return Placed(ids, merged)
+
+
+def validity_on(memory: Memory, segment: Segment, ids: dict[bytes, bytes]) -> Memory:
+    """The item with the validity, the trust and the knowledge that its segment says."""
+    last = segment.last
+    closed = last.status != "active"
+    bounded = segment.lead.fact.valid_until_us < OPEN
+    return replace(
+        memory, memory_id=ids[segment.lead.statement_id], said_at_us=segment.lead.said_at_us,
+        recorded_at_us=segment.lead.said_at_us, valid_from_us=segment.valid_from_us, valid_until_us=last.until_us,
+        status=last.status, invalidated_at_us=last.known_us if closed else OPEN,
+        superseded_by=ids.get(last.by) if last.by else None,
+        temporal_type="time_bounded" if bounded else "persistent",
+        updated_at_us=max(last.known_us, segment.statements[-1].said_at_us),
+    )  # fmt: skip
+
+
+def changes_of(segment: Segment, memory_id: bytes) -> tuple[Evolution, ...]:
+    """All that was learned of its end and its trust since it was first said, ordered by when."""
+    found: list[Evolution] = []
+    for before, after in pairwise(segment.phases):
+        found += _change(memory_id, before, after)
+    return tuple(found)
+
+
+def _change(memory_id: bytes, before: Phase, after: Phase) -> list[Evolution]:
+    pairs = ((STATUS, before.status, after.status), (VALID_UNTIL, str(before.until_us), str(after.until_us)))
+    return [
+        Evolution(memory_id, what, old, new, after.known_us, after.cause, after.reason)
+        for what, old, new in pairs
+        if old != new
+    ]

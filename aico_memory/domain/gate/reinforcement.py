@@ -1,0 +1,71 @@
+"""What a response used grows more certain (specification 3, "Reinforce from interactions")."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from aico_memory.domain.memory import Memory, Scope
+from aico_memory.errors import InvalidMessage
+from aico_memory.settings.write_path import InteractionSettings
+
+# Of the scope "global" only what says who somebody is and what they like.
+GLOBAL_KINDS: Final = frozenset({"profile", "preference"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reinforced:
+    """An item after the pass, and its confidence before it."""
+
+    memory: Memory
+    old_confidence: float
+
+    @property
+    def new_confidence(self) -> float:
+        return self.memory.confidence
+
+
+def normalised(text: str) -> str:
+    """Case folded, whitespace collapsed; compatible forms of letters are the same letter."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def require_delta(delta: float) -> float:
+    """Reinforcement only adds. Raises InvalidMessage for a negative delta, or one above 1."""
+    if not 0 <= delta <= 1:
+        raise InvalidMessage(f"The delta is {delta}", "Give a number from 0 to 1; contradictions lower confidence, not this.")
+    return delta
+
+
+def reinforce(
+    response: str, summary: str, items: Iterable[Memory], in_view: Collection[Scope], already: Collection[bytes], at_us: int,
+    figures: InteractionSettings, delta: float | None = None,
+) -> tuple[Reinforced, ...]:  # fmt: skip
+    """Active items whose leading window stands in response or summary, each once for this interaction.
+
+    `already` are the items that this interaction reinforced before, so that a second
+    pass raises only what the first did not. Items out of view never move.
+    """
+    step = require_delta(figures.delta if delta is None else delta)
+    text = f"{normalised(response)}\n{normalised(summary)}"
+    found: dict[bytes, Reinforced] = {}
+    for item in items:
+        if item.memory_id in already or item.memory_id in found or not _may_grow(item, in_view):
+            continue
+        window = normalised(item.text)
+        if len(window) < figures.min_characters or window[: figures.window].rstrip(" .") not in text:
+            continue
+        raised = replace(
+            item, confidence=min(item.confidence + step, 1.0), reference_count=item.reference_count + 1,
+            last_referenced_us=max(item.last_referenced_us, at_us), updated_at_us=max(item.updated_at_us, at_us),
+        )  # fmt: skip
+        found[item.memory_id] = Reinforced(raised, item.confidence)
+    return tuple(found.values())
+
+
+def _may_grow(item: Memory, in_view: Collection[Scope]) -> bool:
+    if item.status != "active" or item.kind == "record":
+        return False
+    return item.scope in in_view and (item.scope.kind != "global" or item.kind in GLOBAL_KINDS)

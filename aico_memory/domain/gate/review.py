@@ -1,0 +1,94 @@
+"""Candidates and shadows: what waits for a person, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from aico_memory.domain.gate.apply import Applied, Standing, apply
+from aico_memory.domain.gate.decide import WRITING, decide
+from aico_memory.domain.gate.policy import Admission, WritePolicy
+from aico_memory.domain.gate.statement import Known, Neighbour, Statement
+from aico_memory.domain.lifecycle import activated, rejected, require_transition, shadowed
+from aico_memory.domain.memory import Evolution, Memory, Scope
+from aico_memory.domain.temporal.evolution import differences
+from aico_memory.errors import ImmutableItem, InvalidMessage
+from aico_memory.settings.memory_model import MemoryModelSettings
+from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings
+
+WAITING: Final = ("candidate", "shadow")
+_ADMITTED: Final = Admission("admit", "reviewed")
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The item after review, the record of it, and what promoting it did to others."""
+
+    memory: Memory
+    changes: tuple[Evolution, ...]
+    applied: Applied | None = None
+
+
+def queue(items: Iterable[Memory], scopes: Sequence[Scope], statuses: Sequence[str] = WAITING) -> tuple[Memory, ...]:
+    """What waits in these scopes: the most important first, in it the oldest. InvalidMessage for another status."""
+    wrong = sorted(set(statuses) - set(WAITING))
+    if wrong:
+        raise InvalidMessage(f"{', '.join(wrong)} does not wait for review", f"Ask for {' or '.join(WAITING)}.")
+    found = [one for one in items if one.status in statuses and one.scope in scopes]
+    return tuple(sorted(found, key=lambda one: (-one.importance, one.created_at_us, one.memory_id)))
+
+
+def reject(memory: Memory, at_us: int, cause: bytes) -> Reviewed:
+    """It was never believed. RefusedTransition where it does not wait."""
+    after = rejected(memory, at_us)
+    return Reviewed(after, differences(memory, after, at_us, cause, "rejected in review"))
+
+
+def to_shadow(memory: Memory, at_us: int, cause: bytes) -> Reviewed:
+    """Seen by operators from now on. RefusedTransition where it is no candidate."""
+    after = shadowed(memory, at_us)
+    return Reviewed(after, differences(memory, after, at_us, cause, "shadowed in review"))
+
+
+def promote(
+    statement: Statement, waiting: Memory, at_us: int, cause: bytes, neighbours: Sequence[Neighbour], variants: Sequence[Known],
+    standing: Standing, evidence: int, thresholds: ThresholdSettings, figures: PredictionErrorSettings,
+    model: MemoryModelSettings,
+) -> Reviewed:  # fmt: skip
+    """It is decided anew against what is known now, with the word of the reviewer behind it.
+
+    Where it makes an item of its own the waiting one becomes that item; where it only
+    confirms, ends or corrects another, it is laid aside. Raises RefusedTransition,
+    InvalidMessage without evidence, ImmutableItem where an immutable item stands against it.
+    """
+    require_transition(waiting.status, "active")
+    if evidence < 1:
+        raise InvalidMessage(f"{waiting.status} does not lead to active without evidence", "Add evidence, then promote it.")
+    # A reviewer's word is a correction in its rank; the act stays what was said.
+    said = replace(statement, role="user", fact=replace(statement.fact, explicit=True))
+    others = [one for one in neighbours if one.known.memory.memory_id != waiting.memory_id]
+    decision = decide(said, others, variants, _ADMITTED, WritePolicy(), thresholds, figures)
+    if decision.action == "CANDIDATE":
+        raise ImmutableItem(
+            f"The memory {decision.target.hex()} is immutable", "Lift its anchor first, or reject the candidate."
+        )
+    if decision.action not in WRITING | {"REINFORCE"}:
+        after = rejected(waiting, at_us)
+        return Reviewed(after, differences(waiting, after, at_us, cause, f"promoted: {decision.rule}"))
+    rest = {key: value for key, value in (standing.known or {}).items() if key != waiting.memory_id}
+    applied = apply(said, decision, replace(standing, known=rest), model)
+    if applied.decision.action == "CANDIDATE":
+        raise ImmutableItem("An immutable item would change", "Lift its anchor first, or reject the candidate.")
+    own = next((one.memory for one in applied.items if one.memory.memory_id == waiting.memory_id), None)
+    after = rejected(waiting, at_us) if own is None else _in_place(own, activated(waiting, at_us, evidence))
+    reason = f"promoted: {decision.rule}"
+    return Reviewed(after, differences(waiting, after, at_us, cause, reason), applied)
+
+
+def _in_place(own: Memory, promoted: Memory) -> Memory:
+    """What the chain says of validity, and what the waiting item had gathered."""
+    return replace(
+        own, created_at_us=promoted.created_at_us, pinned=promoted.pinned, immutable=promoted.immutable,
+        updated_at_us=max(own.updated_at_us, promoted.updated_at_us),
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""A formed statement with who said it when, and the item it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from aico_memory.domain.formation.fact_key import fact_key, normalise_fact_key
+from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.memory import Memory, Scope
+
+# Acts that take something away and bring nothing.
+CLOSING: Final = frozenset({"end", "retract"})
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One fact as it was said. Its id is the id of the item it makes, if it makes one."""
+
+    statement_id: bytes
+    event_id: bytes
+    # Place among the statements of its message.
+    place: int
+    scope: Scope
+    owner: str
+    said_at_us: int
+    received_at_us: int
+    fact: FormedFact
+    confidence: float
+    importance: float = 0.0
+    # user | assistant | tool | system
+    role: str = "user"
+    session_id: str = ""
+    group_id: str = ""
+    project_id: str = ""
+    speaker: str = ""
+    write_source: str = "formation"
+    valence: float = 0.0
+    arousal: float = 0.0
+    emotion: str = "none"
+    flashbulb: bool = False
+
+    @property
+    def order(self) -> tuple[int, bytes, int]:
+        """Statements are ordered by when they were said, whenever they arrive."""
+        return self.said_at_us, self.event_id, self.place
+
+    @property
+    def key(self) -> str:
+        return key_of(self.fact)
+
+    @property
+    def by_user(self) -> bool:
+        return self.role == "user"
+
+
+def key_of(fact: FormedFact) -> str:
+    """The key under which it meets what is known; of a text without a reading, the text itself."""
+    if not fact.predicate:
+        return normalise_fact_key(fact.text)
+    # What ends or is taken back is named by what was said of it.
+    object_key = (fact.corrected or fact.object_key) if fact.act in CLOSING else fact.object_key
+    return fact_key(fact.subject, fact.predicate, object_key, fact.single_valued)
+
+
+def in_chains(statement: Statement, closing_id: bytes) -> tuple[Statement, ...]:
+    """The statement as each chain of a key sees it.
+
+    A correction of one value of a multi-valued predicate takes that value back in
+    its own chain, under `closing_id`, and tells the other in another chain.
+    """
+    fact = statement.fact
+    if fact.act != "correct" or fact.single_valued or not fact.predicate:
+        return (statement,)
+    told = replace(statement, fact=replace(fact, act="assert", corrected=""))
+    if not fact.corrected or fact.corrected == fact.object_key:
+        return (told,)
+    taken = replace(fact, act="retract", object_key=fact.corrected)
+    return replace(statement, statement_id=closing_id, fact=taken), told
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A stored item with its reading; subject and predicate are empty where it has none."""
+
+    memory: Memory
+    subject: str = ""
+    predicate: str = ""
+    object_key: str = ""
+    single_valued: bool = False
+    # Whether it stood in the prompt that the message answers.
+    injected: bool = False
+
+
+class Neighbour(NamedTuple):
+    """An item of the same scope and its cosine similarity to the new statement."""
+
+    known: Known
+    similarity: float

@@ -1,0 +1,97 @@
+"""Settings of the write path: score, policy, gate, reinforcement, tags and co-activation."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from aico_memory.settings.section import Section
+
+Mode = Literal["auto", "shadow", "manual"]
+
+
+class ThresholdSettings(Section):
+    """Cosine similarities at which the gate decides, for one embedding model."""
+
+    reinforce: float = Field(0.92, gt=0, le=1, description="Above it the new says the same as the old.")
+    update: float = Field(0.75, gt=0, le=1, description="From here on both are about the same and are put together.")
+    create: float = Field(0.70, ge=0, le=1, description="Below it the new is something else.")
+    create_importance: float = Field(0.6, ge=0, le=1, description="Importance from which the doubtful band creates.")
+    echo: float = Field(0.75, gt=0, le=1, description="From here on an assistant's sentence repeats a memory it was given.")
+
+    @model_validator(mode="after")
+    def _bands_are_in_order(self) -> Self:
+        if not self.create <= self.update < self.reinforce:
+            raise ValueError("the thresholds must rise: create <= update < reinforce")
+        return self
+
+
+class PredictionErrorSettings(Section):
+    """The gate's thresholds, and how many doubts one fact may carry."""
+
+    default: ThresholdSettings = Field(default_factory=ThresholdSettings)
+    calibrated: dict[str, ThresholdSettings] = Field(
+        default_factory=dict, description="Thresholds by fingerprint of the embedding model; others use `default`."
+    )
+    variants: int = Field(3, ge=0, le=100, description="Most variants that hang on one fact.")
+    same_wording: float = Field(0.6, gt=0, le=1, description="Shared words from which another number contradicts.")
+
+
+class PolicySettings(Section):
+    """The policy that a scope starts with; what is changed later is kept as versions."""
+
+    mode: Mode = Field("auto", description="auto: active; shadow: seen by operators only; manual: waits for review.")
+    write_enabled: bool = Field(True, description="Whether items are written at all; records always are.")
+    read_only: bool = Field(False, description="Emergency: nothing of the items changes.")
+    kinds: tuple[str, ...] = Field((), description="Kinds that may be written; empty: all.")
+    require_approval_kinds: tuple[str, ...] = Field((), description="Kinds that wait for review in every mode.")
+    min_confidence: float = Field(0.6, ge=0, le=1, description="Confidence below which nothing is written.")
+    min_evidence: int = Field(1, ge=1, le=100, description="Events that an item rests on at least.")
+    session_writes: int = Field(10, ge=0, le=1_000_000, description="Fast-path writes a session; more wait. 0: no limit.")
+    hour_writes: int = Field(50, ge=0, le=1_000_000, description="Fast-path writes an hour; more wait. 0: no limit.")
+    scope_items: int = Field(200, ge=0, le=10_000_000, description="Active items a scope; the oldest go dormant. 0: no limit.")
+    versions_kept: int = Field(100, ge=1, le=10_000, description="Earlier policies kept for a rollback.")
+
+
+class ScoreSettings(Section):
+    """What makes a statement important when it is written."""
+
+    flashbulb_arousal: float = Field(0.8, ge=0, le=1, description="Arousal from which a memory is a flashbulb.")
+    flashbulb_importance: float = Field(0.9, ge=0, le=1, description="Importance that a flashbulb has at least.")
+    urgency_word: float = Field(0.2, ge=0, le=1, description="Arousal that one word of urgency, security or deadline adds.")
+    unknown_reward: float = Field(0.5, ge=0, le=1, description="Reward where nothing similar is known.")
+    similar_from: float = Field(0.5, ge=0, le=1, description="Similarity from which an item tells of the reward.")
+    recent_queries: int = Field(10, ge=0, le=1000, description="Last questions of a scope that tell what it attends to.")
+
+
+class InteractionSettings(Section):
+    """Reinforcement of what a response used."""
+
+    delta: float = Field(0.02, ge=0, le=1, description="Confidence that a match adds.")
+    window: int = Field(80, ge=12, le=500, description="Leading characters of an item that are looked for.")
+    min_characters: int = Field(12, ge=1, le=500, description="Items shorter than this never match.")
+
+
+class TagSettings(Section):
+    """Synaptic tags and capture, co-activation, spreading."""
+
+    tag_below: float = Field(0.5, ge=0, le=1, description="Importance below which an item is tagged.")
+    tag_hours: float = Field(4.0, gt=0, le=8760, description="How long a tag lasts, in h.")
+    capture_from: float = Field(0.7, ge=0, le=1, description="Importance from which an item captures tagged ones.")
+    capture_factor: float = Field(1.3, ge=1, le=10, description="Factor on the stability of what is captured, once.")
+    together_factor: float = Field(1.02, ge=1, le=10, description="Factor on the stability of items retrieved together.")
+    pair_count: int = Field(3, ge=1, le=1_000_000, description="Times together from which ranking favours a pair.")
+    pair_bonus: float = Field(0.05, ge=0, le=1, description="What that adds in ranking.")
+    pair_items: int = Field(10, ge=2, le=100, description="Best items of an answer that count as together.")
+    spread_factor: float = Field(1.02, ge=1, le=10, description="Factor on the stability of neighbours of a used item.")
+
+
+class WritePathSettings(Section):
+    """`write_path` in config/memory.yaml."""
+
+    score: ScoreSettings = Field(default_factory=ScoreSettings)
+    policy: PolicySettings = Field(default_factory=PolicySettings)
+    prediction_error: PredictionErrorSettings = Field(default_factory=PredictionErrorSettings)
+    interactions: InteractionSettings = Field(default_factory=InteractionSettings)
+    tags: TagSettings = Field(default_factory=TagSettings)
