@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +57,16 @@ def replay_all(root: Path) -> Replayed:
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Replayed, Replayed]]:
-    """Two deployments that went through the same streams, one after the other."""
-    replayed: list[Replayed] = []
+    """Two deployments that went through the same streams, side by side."""
+    roots = [tmp_path_factory.mktemp(name) / "home" for name in ("first", "second")]
     try:
-        for name in ("first", "second"):
-            replayed.append(replay_all(tmp_path_factory.mktemp(name) / "home"))
-            if name == "first":
-                replayed[0].deployment.down()
-        yield replayed[0], replayed[1]
+        with ThreadPoolExecutor(2) as both:
+            first, second = both.map(replay_all, roots)
+        first.deployment.down()
+        yield first, second
     finally:
-        for one in replayed:
-            one.deployment.down()
+        for root in roots:
+            Deployment(root).down()
 
 
 def test_the_committed_streams_are_what_the_scenarios_say(tmp_path: Path) -> None:
