@@ -12,7 +12,7 @@ from aico_memory.domain.gate.decide import Decision, decide
 from aico_memory.domain.gate.policy import Admission, WritePolicy
 from aico_memory.domain.gate.statement import Known, Neighbour, Statement
 from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
-from aico_memory.domain.temporal.versions import STATUS, VALID_UNTIL, at, version_of_memory
+from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL, at, version_of_memory
 from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.write_path import PredictionErrorSettings
 from tests.support.memory_items import DAY, START
@@ -85,7 +85,7 @@ class Shelf:
         causes = {one.event_id for one in self.statements}
         for memory_id, history in applied.histories:
             self.changes = [one for one in self.changes if one.memory_id != memory_id
-                            or one.what not in (STATUS, VALID_UNTIL) or one.cause not in causes]  # fmt: skip
+                            or one.what not in (STATUS, VALID_FROM, VALID_UNTIL) or one.cause not in causes]  # fmt: skip
             self.changes += history
         self.changes += applied.changes
 

@@ -23,7 +23,7 @@ from aico_memory.domain.memory import Evidence, Evolution, Memory
 from aico_memory.domain.strength.confidence import contradicted
 from aico_memory.domain.strength.retention import used
 from aico_memory.domain.temporal.evolution import differences
-from aico_memory.domain.temporal.versions import STATUS, VALID_UNTIL
+from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
 from aico_memory.settings.memory_model import MemoryModelSettings
 
 
@@ -57,8 +57,8 @@ class Applied:
     evidence: tuple[Evidence, ...] = ()
     # To append.
     changes: tuple[Evolution, ...] = ()
-    # By item: what statements did to its status and validity. Takes the place of the stored records of these two
-    # whose cause is an event of a statement under this key; records by operators and jobs stay.
+    # By item: what statements did to status, valid_from_us and valid_until_us. Takes the place of the stored records
+    # of these whose cause is an event of a statement under this key; records by operators and jobs stay.
     histories: tuple[tuple[bytes, tuple[Evolution, ...]], ...] = ()
     relations: tuple[Relation, ...] = ()
     # To keep under its key; none where the statement waits, is refused or awaits review.
@@ -119,7 +119,7 @@ def _chained(new: Statement, decision: Decision, standing: Standing, figures: Me
         if old is not None:
             reason = f"{decision.action}: {decision.rule}"
             found = differences(old, memory, new.said_at_us, new.event_id, reason)
-            changes += (one for one in found if one.what not in {STATUS, VALID_UNTIL})
+            changes += (one for one in found if one.what not in {STATUS, VALID_FROM, VALID_UNTIL})
         items.append(_known(memory, segment))
         histories.append((memory_id, changes_of(segment, memory_id)))
         relations += _relations(segment, memory_id, place.ids)

@@ -20,6 +20,7 @@ class Phase(NamedTuple):
     """What was known of a segment from `known_us` on."""
 
     known_us: int
+    from_us: int
     until_us: int
     # active | superseded | expired | disabled
     status: str
@@ -34,7 +35,6 @@ class Segment:
     """One value from its beginning to its end, with everything that confirmed it."""
 
     statements: tuple[Statement, ...]
-    valid_from_us: int
     phases: tuple[Phase, ...]
 
     @property
@@ -55,7 +55,7 @@ def fold(statements: Iterable[Statement]) -> tuple[Segment, ...]:
     chain = _Chain()
     for statement in sorted({one.statement_id: one for one in statements}.values(), key=lambda one: one.order):
         chain.hear(statement)
-    return tuple(Segment(tuple(one.statements), one.from_us, tuple(one.phases)) for one in chain.links)
+    return tuple(Segment(tuple(one.statements), tuple(one.phases)) for one in chain.links)
 
 
 @dataclass(slots=True, eq=False)
@@ -86,9 +86,16 @@ class _Link:
     def covers(self, t_us: int) -> bool:
         return self.held and self.from_us <= t_us < self.until_us
 
+    def begin(self, by: Statement, from_us: int) -> None:
+        """An earlier beginning was stated."""
+        if from_us < self.from_us:
+            self.from_us = from_us
+            last = self.phases[-1]
+            self.learn(by, last.until_us, last.status, last.by, "an earlier beginning was stated")
+
     def learn(self, by: Statement, until_us: int, status: str, successor: bytes, reason: str) -> None:
-        phase = Phase(by.said_at_us, until_us, status, successor, by.event_id, reason)
-        if self.phases and self.phases[-1][1:4] == phase[1:4]:
+        phase = Phase(by.said_at_us, self.from_us, until_us, status, successor, by.event_id, reason)
+        if self.phases and self.phases[-1][1:5] == phase[1:5]:
             return
         if self.phases and self.phases[-1].known_us == phase.known_us:
             self.phases.pop()
@@ -121,7 +128,7 @@ class _Chain:
             self._add(said, from_us, OPEN, ahead)
             return
         same.statements.append(said)
-        same.from_us = min(same.from_us, from_us)
+        same.begin(said, from_us)
         if same.until_us <= max(said.said_at_us, from_us):
             until_us = ahead.from_us if ahead else OPEN
             same.learn(said, until_us, "active", ahead.id if ahead else b"", "stated again")
@@ -135,7 +142,7 @@ class _Chain:
             return
         begun_us = same.from_us
         same.statements.append(said)
-        same.from_us = min(same.from_us, from_us)
+        same.begin(said, from_us)
         # "I lived there in 2019" tells of a part of the time; "I used to live there" tells that it is over.
         tells_end = until_us >= now_us or from_us <= begun_us
         if tells_end and until_us < same.until_us:

@@ -10,7 +10,7 @@ from aico_memory.domain.gate.chain import Phase, Segment
 from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import OPEN, Evolution, Memory
 from aico_memory.domain.strength.retention import encoded
-from aico_memory.domain.temporal.versions import STATUS, VALID_UNTIL
+from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
 from aico_memory.settings.memory_model import RetentionSettings
 
 
@@ -62,7 +62,7 @@ def validity_on(memory: Memory, segment: Segment, ids: dict[bytes, bytes]) -> Me
     bounded = segment.lead.fact.valid_until_us < OPEN
     return replace(
         memory, memory_id=ids[segment.lead.statement_id], said_at_us=segment.lead.said_at_us,
-        recorded_at_us=segment.lead.said_at_us, valid_from_us=segment.valid_from_us, valid_until_us=last.until_us,
+        recorded_at_us=segment.lead.said_at_us, valid_from_us=last.from_us, valid_until_us=last.until_us,
         status=last.status, invalidated_at_us=last.known_us if closed else OPEN,
         superseded_by=ids.get(last.by) if last.by else None,
         temporal_type="time_bounded" if bounded else "persistent",
@@ -79,7 +79,11 @@ def changes_of(segment: Segment, memory_id: bytes) -> tuple[Evolution, ...]:
 
 
 def _change(memory_id: bytes, before: Phase, after: Phase) -> list[Evolution]:
-    pairs = ((STATUS, before.status, after.status), (VALID_UNTIL, str(before.until_us), str(after.until_us)))
+    pairs = (
+        (STATUS, before.status, after.status),
+        (VALID_FROM, str(before.from_us), str(after.from_us)),
+        (VALID_UNTIL, str(before.until_us), str(after.until_us)),
+    )
     return [
         Evolution(memory_id, what, old, new, after.known_us, after.cause, after.reason)
         for what, old, new in pairs

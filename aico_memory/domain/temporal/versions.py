@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from aico_memory.domain.memory import OPEN, Evolution, Memory
 
-# What a change of an item's validity and of its trust is called in the evolution records.
+# What changes of an item's validity and of its trust are called in the evolution records.
+VALID_FROM = "valid_from_us"
 VALID_UNTIL = "valid_until_us"
 STATUS = "status"
 _HELD = frozenset({"active", "superseded", "expired"})
@@ -124,13 +125,15 @@ def version_of_memory(memory: Memory, changes: Sequence[Evolution] = (), cause: 
     (persistent) or until the end that stands in it (time-bounded). A variant is a
     weaker claim beside the one that is held, so it is not believed itself.
     """
-    of_it = (one for one in changes if one.what in {VALID_UNTIL, STATUS} and one.at_us >= memory.recorded_at_us)
+    of_it = (one for one in changes if one.what in {VALID_FROM, VALID_UNTIL, STATUS} and one.at_us >= memory.recorded_at_us)
     log = sorted(of_it, key=lambda one: (one.at_us, one.what))
+    starts = [one for one in log if one.what == VALID_FROM]
     ends = [one for one in log if one.what == VALID_UNTIL]
     states = [one for one in log if one.what == STATUS]
     closed = memory.invalidated_at_us < OPEN
-    final = _interval(memory, memory.valid_until_us, _is_held(memory, memory.status))
+    final = _interval(memory.valid_from_us, memory.valid_until_us, _is_held(memory, memory.status))
 
+    from_us = int(starts[0].old_value) if starts else memory.valid_from_us
     until_us = memory.valid_until_us
     if ends:
         until_us = int(ends[0].old_value)
@@ -139,13 +142,15 @@ def version_of_memory(memory: Memory, changes: Sequence[Evolution] = (), cause: 
     status = states[0].old_value if states else "active" if closed else memory.status
     held = memory.variant_of is None and status in _HELD
 
-    beliefs = [Belief(memory.recorded_at_us, *_interval(memory, until_us, held), cause)]
+    beliefs = [Belief(memory.recorded_at_us, *_interval(from_us, until_us, held), cause)]
     for one in log:
         if one.what == VALID_UNTIL:
             until_us = int(one.new_value)
+        elif one.what == VALID_FROM:
+            from_us = int(one.new_value)
         else:
             held = _is_held(memory, one.new_value)
-        _learn(beliefs, Belief(one.at_us, *_interval(memory, until_us, held), one.cause))
+        _learn(beliefs, Belief(one.at_us, *_interval(from_us, until_us, held), one.cause))
     learned_us = memory.invalidated_at_us if closed else memory.updated_at_us
     _learn(beliefs, Belief(max(learned_us, beliefs[-1].known_from_us), *final))
     key = f"{memory.scope.key} {memory.fact_key}" if memory.fact_key and memory.variant_of is None else memory.memory_id.hex()
@@ -191,8 +196,8 @@ def _is_held(memory: Memory, status: str) -> bool:
     return memory.variant_of is None and status in _HELD and not replaced
 
 
-def _interval(memory: Memory, until_us: int, held: bool) -> tuple[int, int]:
-    return (memory.valid_from_us, until_us) if held else (OPEN, OPEN)
+def _interval(from_us: int, until_us: int, held: bool) -> tuple[int, int]:
+    return (from_us, until_us) if held else (OPEN, OPEN)
 
 
 def _rank(version: Version, belief: Belief) -> tuple[int, int, bytes]:

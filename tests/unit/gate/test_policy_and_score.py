@@ -1,0 +1,135 @@
+"""Policy with its versions, admission, and what makes a statement important."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from aico_memory.domain.gate.policy import (
+    Usage,
+    WritePolicy,
+    admit,
+    began,
+    changed,
+    due_dormant,
+    initial_policy,
+    rolled_back,
+    with_read_only,
+    write_status,
+)
+from aico_memory.domain.gate.score import Channels, Similar, attention, excitement, method_of, novelty, reward, score
+from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.settings.write_path import PolicySettings, ScoreSettings
+from tests.support.memory_items import item
+from tests.support.statements import MODEL, said
+
+FIGURES = PolicySettings()
+SCORE = ScoreSettings()
+
+
+@pytest.mark.parametrize(
+    ("policy", "fields", "verdict", "rule"),
+    [
+        (WritePolicy(), {}, "admit", "admitted"),
+        (WritePolicy(read_only=True), {}, "wait", "read_only"),
+        (WritePolicy(write_enabled=False), {}, "refuse", "write_disabled"),
+        (WritePolicy(kinds=frozenset({"fact"})), {}, "refuse", "kind_not_allowed"),
+        (WritePolicy(), {"confidence": 0.59}, "refuse", "confidence_too_low"),
+        (WritePolicy(), {"confidence": 0.6}, "admit", "admitted"),
+        (WritePolicy(), {"evidence": 0}, "refuse", "evidence_missing"),
+        (WritePolicy(), {"usage": Usage(10, 10)}, "wait", "session_limit"),
+        (WritePolicy(), {"usage": Usage(9, 50)}, "wait", "hour_limit"),
+        (WritePolicy(), {"usage": Usage(10, 50), "fast": False}, "admit", "admitted"),
+        (WritePolicy(session_writes=0, hour_writes=0), {"usage": Usage(999, 999)}, "admit", "admitted"),
+        (WritePolicy(), {"injected": True}, "admit", "admitted"),
+    ],
+)
+def test_admission_names_the_first_rule_that_applies(policy, fields, verdict: str, rule: str) -> None:
+    given = {"kind": "profile", "confidence": 0.9, "evidence": 1, "usage": Usage(), "fast": True, **fields}
+    assert admit(policy, **given) == (verdict, rule)
+
+
+def test_the_settings_give_the_first_policy() -> None:
+    assert initial_policy(FIGURES) == WritePolicy()
+    assert initial_policy(PolicySettings(mode="shadow", kinds=("fact",))).kinds == {"fact"}
+    with pytest.raises(InvalidMessage, match="kinds names opinion"):
+        initial_policy(PolicySettings(kinds=("opinion",)))
+
+
+def test_a_rollback_restores_the_previous_policy_at_once_and_a_second_one_goes_further_back() -> None:
+    history = began(WritePolicy(), 1, "operator")
+    history = changed(history, WritePolicy(mode="shadow"), 2, "operator", FIGURES)
+    history = changed(history, WritePolicy(mode="manual"), 3, "operator", FIGURES)
+    once = rolled_back(history, 4, "operator", FIGURES)
+    twice = rolled_back(once, 5, "operator", FIGURES)
+    assert (once.current.mode, twice.current.mode) == ("shadow", "auto")
+    assert [(one.number, one.restored) for one in twice.versions] == [(1, 0), (2, 0), (3, 0), (4, 2), (5, 1)]
+    with pytest.raises(NotFound):
+        rolled_back(twice, 6, "operator", FIGURES)
+
+
+def test_read_only_is_a_version_that_can_be_rolled_back() -> None:
+    history = began(WritePolicy(mode="manual"), 1, "operator")
+    stopped = with_read_only(history, True, 2, "operator", FIGURES)
+    assert stopped.current == replace(history.current, read_only=True)
+    assert with_read_only(stopped, True, 3, "operator", FIGURES) is stopped
+    assert rolled_back(stopped, 4, "operator", FIGURES).current == history.current
+
+
+def test_the_history_of_policies_is_bounded() -> None:
+    history, figures = began(WritePolicy(), 1, "operator"), PolicySettings(versions_kept=3)
+    for number in range(10):
+        history = changed(history, WritePolicy(scope_items=number), number, "operator", figures)
+    assert [one.number for one in history.versions] == [9, 10, 11]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"mode": "loud"}, {"min_confidence": 1.5}, {"min_evidence": 0}, {"hour_writes": -1}, {"kinds": frozenset({"x"})}]
+)
+def test_a_policy_that_cannot_be_followed_is_refused(wrong) -> None:
+    with pytest.raises(InvalidMessage):
+        began(WritePolicy(**wrong), 1, "operator")
+
+
+def test_approval_goes_before_shadow() -> None:
+    policy = WritePolicy(mode="shadow", require_approval_kinds=frozenset({"constraint"}))
+    assert (write_status(policy, "constraint"), write_status(policy, "fact")) == ("candidate", "shadow")
+
+
+def test_the_cap_sends_the_oldest_of_low_importance_to_rest_and_no_anchored_item() -> None:
+    items = [
+        item(1, at_us=1, importance=0.9), item(2, at_us=2, pinned=True), item(3, at_us=3), item(4, at_us=4),
+        item(5, at_us=5, immutable=True), item(6, at_us=6, tier="dormant"),
+    ]  # fmt: skip
+    ids = [int.from_bytes(one, "big") for one in due_dormant(items, WritePolicy(scope_items=3), 0.6)]
+    assert ids == [3, 4]
+    assert [int.from_bytes(one, "big") for one in due_dormant(items, WritePolicy(scope_items=1), 0.6)] == [3, 4, 1]
+    assert due_dormant(items, WritePolicy(scope_items=0), 0.6) == ()
+
+
+def test_channels_say_what_made_it_stand_out() -> None:
+    near = [Similar(0.8, 0.9), Similar(0.6, 0.5, 0.1), Similar(0.2, 0.0)]
+    assert (novelty(near), novelty([])) == (pytest.approx(0.2), 1.0)
+    assert (reward(near, SCORE), reward([], SCORE)) == (pytest.approx(0.5), 0.5)
+    assert (excitement(0.3, 2, SCORE), excitement(0.9, 9, SCORE)) == (pytest.approx(0.7), 1.0)
+    old_question = [0.9] + [0.1] * 10
+    assert (attention(old_question, SCORE), attention([], SCORE), attention([-0.5], SCORE)) == (0.1, 0.0, 0.0)
+    assert attention([0.9], ScoreSettings(recent_queries=0)) == 0.0
+
+
+def test_a_flashbulb_is_important_whatever_else_it_is() -> None:
+    fact = said(1, "Rome", 0).fact
+    calm = score(fact, Channels(), 0.79, "user", 1.0, 1, MODEL, SCORE)
+    shaken = score(fact, Channels(), 0.8, "user", 1.0, 1, MODEL, SCORE)
+    assert (calm.importance, calm.flashbulb, shaken.importance, shaken.flashbulb) == (0.0, False, 0.9, True)
+
+
+def test_confidence_follows_how_it_was_taken_and_how_often_it_was_said() -> None:
+    fact = said(1, "Rome", 0).fact
+    by_rule = score(fact, Channels(), 0, "user", 1.0, 1, MODEL, SCORE).confidence
+    explicit = score(replace(fact, explicit=True), Channels(), 0, "user", 1.0, 1, MODEL, SCORE).confidence
+    repeated = score(fact, Channels(), 0, "user", 1.0, 3, MODEL, SCORE).confidence
+    assert (by_rule, explicit, repeated) == (pytest.approx(0.72), 0.9, pytest.approx(0.864))
+    assert method_of(replace(fact, explicit=True), "assistant") == "rule"
+    assert method_of(fact, "tool") == "tool_result"
