@@ -12,7 +12,7 @@ from typing import Final
 
 from aico_memory.domain.gate.comparing import Comparison, compare, is_closest
 from aico_memory.domain.gate.policy import Admission, WritePolicy, write_status
-from aico_memory.domain.gate.statement import CLOSING, Known, Neighbour, Statement
+from aico_memory.domain.gate.statement import CLOSING, NEWEST, Known, Neighbour, Statement
 from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings
 
 ACTIONS: Final = (
@@ -46,11 +46,26 @@ def thresholds_for(fingerprint: str, figures: PredictionErrorSettings) -> Thresh
 
 
 def resolved(new: Statement, neighbours: Sequence[Neighbour]) -> Statement:
-    """A correction that names no subject ("no, Thursday") speaks of the item whose value it corrects, where one is known."""
+    """With what only the stored items tell: whose value is corrected ("no, Thursday"), which value a change leaves.
+
+    Done before `in_chains`; unchanged where nothing stored is meant.
+    """
     fact = new.fact
+    if fact.corrected == NEWEST:
+        left = [
+            one.known for one in neighbours
+            if (one.known.subject, one.known.predicate) == (fact.subject, fact.predicate)
+            and one.known.memory.status == "active" and one.known.object_key != fact.object_key
+            and one.known.memory.scope == new.scope
+        ]  # fmt: skip
+        newest = max(left, key=lambda one: (one.memory.said_at_us, one.memory.memory_id), default=None)
+        return replace(new, fact=replace(fact, corrected=newest.object_key if newest else ""))
     if fact.predicate or fact.act not in {"correct", "retract", "end"} or not fact.corrected:
         return new
-    meant = [one for one in neighbours if one.known.predicate and one.known.object_key == fact.corrected]
+    meant = [
+        one for one in neighbours
+        if one.known.predicate and one.known.object_key == fact.corrected and one.known.memory.scope == new.scope
+    ]  # fmt: skip
     if not meant:
         return new
     known = max(meant, key=lambda one: (one.known.memory.status == "active", one.similarity, one.known.memory.memory_id)).known

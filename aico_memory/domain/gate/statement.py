@@ -7,10 +7,12 @@ from typing import Final, NamedTuple
 
 from aico_memory.domain.formation.fact_key import fact_key, normalise_fact_key
 from aico_memory.domain.formation.formed import FormedFact
-from aico_memory.domain.memory import Memory, Scope
+from aico_memory.domain.memory import OPEN, Memory, Scope
 
 # Acts that take something away and bring nothing.
 CLOSING: Final = frozenset({"end", "retract"})
+# Stands for the value said last, where a change names only what is new ("I switched to tea").
+NEWEST: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +68,19 @@ def key_of(fact: FormedFact) -> str:
 def in_chains(statement: Statement, closing_id: bytes) -> tuple[Statement, ...]:
     """The statement as each chain of a key sees it.
 
-    A correction of one value of a multi-valued predicate takes that value back in
-    its own chain, under `closing_id`, and tells the other in another chain.
+    What replaces one value of a multi-valued predicate closes that value in its own
+    chain, under `closing_id`, and tells the other in another chain: a correction
+    ("not tea but coffee") takes it back, a change ("from tea to coffee") ends it.
     """
     fact = statement.fact
-    if fact.act != "correct" or fact.single_valued or not fact.predicate:
+    if fact.act in CLOSING or fact.single_valued or not fact.predicate or not (fact.corrected or fact.act == "correct"):
         return (statement,)
     told = replace(statement, fact=replace(fact, act="assert", corrected=""))
-    if not fact.corrected or fact.corrected == fact.object_key:
+    if fact.corrected in {"", NEWEST, fact.object_key}:
         return (told,)
-    taken = replace(fact, act="retract", object_key=fact.corrected)
-    return replace(statement, statement_id=closing_id, fact=taken), told
+    act = "retract" if fact.act == "correct" else "end"
+    closed = replace(fact, act=act, object_key=fact.corrected, valid_until_us=OPEN)
+    return replace(statement, statement_id=closing_id, fact=closed), told
 
 
 @dataclass(frozen=True, slots=True)

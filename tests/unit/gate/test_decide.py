@@ -14,7 +14,7 @@ from aico_memory.domain.gate.apply import Standing, apply
 from aico_memory.domain.gate.decide import ACTIONS, WRITING, Decision, decide, resolved, thresholds_for
 from aico_memory.domain.gate.explain import in_shadow
 from aico_memory.domain.gate.policy import Admission, Usage, WritePolicy, admit
-from aico_memory.domain.gate.statement import Known, Neighbour, in_chains
+from aico_memory.domain.gate.statement import NEWEST, Known, Neighbour, in_chains
 from aico_memory.domain.kinds import ITEM_KINDS
 from aico_memory.domain.memory import STATUSES, Scope
 from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings
@@ -158,6 +158,25 @@ def test_a_correction_among_values_that_accumulate_takes_one_back_and_tells_anot
     shelf.tell(taken, told)
     assert sorted(shelf.held(11)) == ["coffee", "milk"]
     assert in_chains(said(4, "Rome", 1), b"d" * 16) == (said(4, "Rome", 1),)
+
+
+def test_a_change_among_values_that_accumulate_ends_the_one_that_is_left() -> None:
+    drinks = {"predicate": "drinks", "single_valued": False, "kind": "preference"}
+    shelf = Shelf()
+    shelf.tell(said(1, "tea", 0, **drinks), said(2, "milk", 5, **drinks))
+    near = [Neighbour(one, 0.5) for one in shelf.items.values()]
+    switched = resolved(said(3, "coffee", 10, corrected=NEWEST, **drinks), near)
+    assert switched.fact.corrected == "milk"
+    shelf.tell(*in_chains(switched, b"c" * 16))
+    assert (sorted(shelf.held(9)), sorted(shelf.held(11))) == (["milk", "tea"], ["coffee", "tea"])
+    assert resolved(said(4, "coffee", 10, corrected=NEWEST, **drinks), []).fact.corrected == ""
+
+
+def test_a_correction_never_finds_its_subject_in_another_scope() -> None:
+    foreign = known()
+    foreign = replace(foreign, memory=replace(foreign.memory, scope=Scope("user", "bob")))
+    open_ended = said(1, "Oslo", 10, act="correct", corrected="rome", predicate="")
+    assert resolved(open_ended, [Neighbour(foreign, 1.0)]) is open_ended
 
 
 def test_thresholds_belong_to_the_embedding_model() -> None:
