@@ -121,6 +121,12 @@ class _Chain:
     def _open(self, said: Statement, from_us: int) -> None:
         """It holds from then on: what else was held gives way."""
         same = self._same(said.fact.object_key, from_us, OPEN, said.said_at_us)
+        if same is not None and same.bounded:
+            if same.covers(from_us):
+                # "Until Friday" stands, and so does what holds again from then on.
+                same.statements.append(said)
+                return
+            same = None
         successor = same.id if same else said.statement_id
         self._make_room(said, from_us, successor)
         ahead = self._next_start(said.fact.object_key, max(from_us, said.said_at_us))
@@ -150,7 +156,7 @@ class _Chain:
 
     def _correct(self, said: Statement) -> None:
         fact = said.fact
-        target = self._named(fact.corrected, said.said_at_us, strict=False)
+        target = self._named(fact.corrected, said.said_at_us)
         if target is None or target.object_key == fact.object_key:
             self._assert(said)
             return
@@ -176,12 +182,12 @@ class _Chain:
     def _end(self, said: Statement) -> None:
         now_us = said.said_at_us
         end_us = said.fact.valid_from_us or now_us
-        target = self._named(said.fact.corrected or said.fact.object_key, now_us, strict=True)
+        target = self._named(said.fact.corrected or said.fact.object_key, now_us)
         if target is not None and end_us < target.until_us:
             self._close(target, said, end_us, "expired", b"", "ended")
 
     def _retract(self, said: Statement) -> None:
-        target = self._named(said.fact.corrected or said.fact.object_key, said.said_at_us, strict=True)
+        target = self._named(said.fact.corrected or said.fact.object_key, said.said_at_us)
         if target is None:
             return
         target.learn(said, target.until_us, "disabled", b"", "retracted: never true")
@@ -232,12 +238,12 @@ class _Chain:
         ]  # fmt: skip
         return max(found, key=lambda one: (one.covers(now_us), one.from_us), default=None)
 
-    def _named(self, object_key: str, now_us: int, strict: bool) -> _Link | None:
-        """What is meant: by its value, exactly or in part; where no value is given, or none is meant so, what holds now."""
+    def _named(self, object_key: str, now_us: int) -> _Link | None:
+        """What is meant: by its value, exactly or in part; where no value is given, what holds now."""
         held = [one for one in self.links if one.held]
         exact = [one for one in held if one.object_key == object_key]
         loose = [one for one in held if object_key and _within(object_key, one.object_key)]
-        meant = exact or loose or ([] if object_key and strict else held)
+        meant = exact or loose or ([] if object_key else held)
         return max(meant, key=lambda one: (one.covers(now_us), one.from_us, one.statements[0].order), default=None)
 
     def _next_start(self, object_key: str, after_us: int) -> _Link | None:

@@ -89,6 +89,16 @@ def test_an_interruption_leaves_the_earlier_value_to_hold_again() -> None:
         assert shelf.items[ROME.statement_id].memory.valid_until_us == OPEN
 
 
+def test_saying_an_interruption_again_leaves_its_end() -> None:
+    shelf = told([ROME, said(2, "Berlin", 10, until=15), said(3, "Berlin", 12)])
+    assert [shelf.held(on) for on in (13, 16)] == [["berlin"], ["rome"]]
+
+
+def test_a_correction_of_what_nobody_said_is_a_change() -> None:
+    shelf = told([ROME, said(2, "Oslo", 10, act="correct", corrected="paris")])
+    assert (shelf.held(5), shelf.held(11)) == (["rome"], ["oslo"])
+
+
 def test_used_to_ends_the_same_value_and_tells_of_another() -> None:
     ended = told([ROME, replace_from_unknown(said(2, "Rome", 10, until=10))])
     assert (ended.held(5), ended.held(11)) == (["rome"], [])
