@@ -128,11 +128,25 @@ def _chained(new: Statement, decision: Decision, standing: Standing, figures: Me
         if old is not None and old.status != "invalid":
             items.append(replace(known[gone], memory=_absorbed(old, into, new)))
             histories.append((gone, ()))
+    for variant, closed in _closed_variants(new, items, standing, about):
+        items.append(replace(variant, memory=closed))
+        changes += differences(variant.memory, closed, new.said_at_us, new.event_id, "what it doubted is settled")
     proof = (_evidence(new, about),) if about else ()
     return Applied(
         replace(decision, target=decision.target or about), tuple(items), proof, tuple(changes), tuple(histories),
         tuple(relations), new, moved, tuple(place.merged.items()),
     )  # fmt: skip
+
+
+def _closed_variants(
+    new: Statement, items: Sequence[Known], standing: Standing, about: bytes
+) -> Iterable[tuple[Known, Memory]]:
+    """Doubts about what is no longer held are settled with it."""
+    closed = {one.memory.memory_id for one in items if one.memory.status != "active"}
+    for known in (standing.known or {}).values():
+        memory = known.memory
+        if memory.variant_of in closed and memory.status == "active" and not memory.immutable:
+            yield known, lifecycle.superseded(memory, about or memory.variant_of, new.said_at_us, new.said_at_us)
 
 
 def _moved(

@@ -183,6 +183,15 @@ def test_what_is_not_believed_leaves_the_answer_as_it_is(action: str) -> None:
         assert shelf.held(20) == ["rome"]
 
 
+def test_doubts_are_settled_with_what_they_doubted() -> None:
+    shelf = told([ROME])
+    doubt = said(2, "Oslo", 10, role="assistant", confidence=0.5)
+    assert shelf.tell(doubt)[0].action == "VARIANT"
+    shelf.tell(said(3, "Oslo", 20))
+    assert shelf.items[doubt.statement_id].memory.status == "superseded"
+    assert (shelf.active(), shelf.held(25), shelf.held(15)) == (["oslo"], ["oslo"], ["rome"])
+
+
 cities = st.sampled_from(["Rome", "Oslo", "Paris"])
 acts = st.sampled_from(["assert", "assert", "assert", "correct", "end", "retract"])
 spans = st.one_of(st.none(), st.tuples(st.integers(-10, 40), st.one_of(st.none(), st.integers(0, 50))))
@@ -242,3 +251,15 @@ def test_what_was_known_before_is_not_changed_by_what_is_said_later(story) -> No
     before = {(on, known): shelf.held(on, known) for on in range(0, 50, 3) for known in range(0, last, 2)}
     shelf.tell(ordered[-1])
     assert before == {(on, known): shelf.held(on, known) for on, known in before}, brief(ordered)
+
+
+@settings(max_examples=200, deadline=None)
+@given(stories(), st.data())
+def test_delivering_any_statement_again_at_any_time_changes_nothing(story, data) -> None:
+    once, twice = told(story), Shelf()
+    for place, statement in enumerate(story):
+        twice.tell(statement)
+        twice.tell(story[data.draw(st.integers(0, place))])
+    assert (once.items, once.changes, once.evidence, once.statements) == (
+        twice.items, twice.changes, twice.evidence, twice.statements,
+    )  # fmt: skip
