@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
-from aico_memory.domain.gate.statement import Known, Neighbour, Statement
+from aico_memory.domain.gate.statement import CLOSING, Known, Neighbour, Statement
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -36,7 +36,8 @@ def compare(new: Statement, neighbour: Neighbour, negations: frozenset[str], sam
     if fact.predicate and known.predicate:
         # Names of predicates are canonical; subjects are compared as the keys compare them.
         same = fact.predicate == known.predicate and normalise_fact_key(fact.subject) == normalise_fact_key(known.subject)
-        same_value = same and fact.object_key == known.object_key
+        meant = (fact.corrected or fact.object_key) if fact.act in CLOSING else fact.object_key
+        same_value = same and meant == known.object_key
         same_key = same and (fact.single_valued or same_value)
         other = same_key and not same_value
         return Comparison(neighbour, same_key, same, same_value, "another object of a single-valued predicate" if other else "")

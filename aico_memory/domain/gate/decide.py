@@ -6,7 +6,7 @@ rule. `action` is what is done under the policy, `instead` what `auto` would do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -45,10 +45,18 @@ def thresholds_for(fingerprint: str, figures: PredictionErrorSettings) -> Thresh
     return figures.calibrated.get(fingerprint, figures.default)
 
 
-def resolved(new: Statement, neighbours: Sequence[Neighbour]) -> Statement:
+def names_part_of(named: str, known: str) -> bool:
+    """Whether one names the other in part, word by word."""
+    return bool(named and known) and (f" {named} " in f" {known} " or f" {known} " in f" {named} ")
+
+
+def resolved(
+    new: Statement, neighbours: Sequence[Neighbour], same_object: Callable[[str, str], bool] = names_part_of
+) -> Statement:
     """With what only the stored items tell: whose value is corrected ("no, Thursday"), which value a change leaves.
 
-    Done before `in_chains`; unchanged where nothing stored is meant.
+    Done before `in_chains`; unchanged where nothing stored is meant. `same_object`
+    tells whether two normalised objects are the same in another form ("the dog", "dog").
     """
     fact = new.fact
     if fact.corrected == NEWEST:
@@ -60,6 +68,10 @@ def resolved(new: Statement, neighbours: Sequence[Neighbour]) -> Statement:
         ]  # fmt: skip
         newest = max(left, key=lambda one: (one.memory.said_at_us, one.memory.memory_id), default=None)
         return replace(new, fact=replace(fact, corrected=newest.object_key if newest else ""))
+    value = fact.corrected or (fact.object_key if fact.act in CLOSING else "")
+    if fact.predicate and value and not fact.single_valued:
+        object_key = _in_its_form(new, value, neighbours, same_object)
+        return new if object_key == value else replace(new, fact=replace(fact, corrected=object_key))
     if fact.predicate or fact.act not in {"correct", "retract", "end"} or not fact.corrected:
         return new
     meant = [
@@ -73,6 +85,19 @@ def resolved(new: Statement, neighbours: Sequence[Neighbour]) -> Statement:
         fact, subject=known.subject, predicate=known.predicate, single_valued=known.single_valued, kind=known.memory.kind
     )
     return replace(new, fact=named)
+
+
+def _in_its_form(new: Statement, named: str, neighbours: Sequence[Neighbour], same_object: Callable[[str, str], bool]) -> str:
+    """The object of the stored value that is meant; `named` itself where it is stored so, or no value is meant."""
+    objects = {
+        one.known.object_key: one.known.memory for one in neighbours
+        if (one.known.subject, one.known.predicate) == (new.fact.subject, new.fact.predicate)
+        and one.known.memory.scope == new.scope and one.known.memory.status == "active"
+    }  # fmt: skip
+    alike = [key for key in objects if same_object(named, key)]
+    if named in objects or not alike:
+        return named
+    return max(alike, key=lambda key: (objects[key].said_at_us, objects[key].memory_id))
 
 
 def decide(
@@ -161,7 +186,7 @@ def _means(new: Statement, one: Comparison) -> bool:
     """Whether an end speaks of that value: of any, where it names none."""
     named = new.fact.corrected or new.fact.object_key
     known = one.neighbour.known.object_key
-    return not named or named == known or f" {named} " in f" {known} " or f" {known} " in f" {named} "
+    return not named or named == known or names_part_of(named, known)
 
 
 def _table(

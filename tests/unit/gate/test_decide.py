@@ -172,6 +172,19 @@ def test_a_change_among_values_that_accumulate_ends_the_one_that_is_left() -> No
     assert resolved(said(4, "coffee", 10, corrected=NEWEST, **drinks), []).fact.corrected == ""
 
 
+def test_an_end_finds_the_value_it_names_in_part() -> None:
+    owns = {"predicate": "owns", "single_valued": False, "kind": "fact"}
+    shelf = Shelf()
+    shelf.tell(said(1, "old red car", 0, **owns), said(2, "boat", 0, **owns))
+    near = [Neighbour(one, 0.5) for one in shelf.items.values()]
+    ended = resolved(said(3, "red car", 10, act="end", corrected="red car", **owns), near)
+    assert shelf.tell(ended)[0].action == "END"
+    assert shelf.held(11) == ["boat"]
+    other = said(4, "card", 10, act="end", corrected="card", **owns)
+    assert resolved(other, near) is other
+    assert resolved(other, near, lambda named, known: named[:3] == known[-3:]).fact.corrected == "old red car"
+
+
 def test_a_correction_never_finds_its_subject_in_another_scope() -> None:
     foreign = known()
     foreign = replace(foreign, memory=replace(foreign.memory, scope=Scope("user", "bob")))
