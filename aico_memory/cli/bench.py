@@ -71,6 +71,41 @@ def system(
     face.show(as_json(machine, rows, ready), lambda _: show(face.out, machine, rows, ready))
 
 
+@bench.command("facts")
+def facts(
+    context: typer.Context,
+    half: Annotated[str, typer.Option(help="Only this half of the streams: develop or held-out.")] = "",
+    misses: Annotated[bool, typer.Option(help="Also print what was answered wrongly.")] = False,
+) -> None:
+    """Streams of statements in English, German and Turkish: what is true now, what was true then.
+
+    In this process over the pure rules, beside the baselines "latest statement" and "most similar", with false
+    merges and false invalidations. Rules may be made from the half `develop`; of the other only the figures count.
+    """
+    from aico_memory.bench.facts.report import as_json, as_text
+    from aico_memory.bench.facts.run import run_streams
+    from aico_memory.bench.facts.streams import load_streams
+    from aico_memory.models.fact_tables import load_formation_tables
+    from aico_memory.models.load import load_embedder
+    from aico_memory.paths import find_home
+    from aico_memory.settings.models import ModelSettings
+
+    face = face_of(context)
+    home = find_home()
+    streams = [stream for stream in load_streams() if half in ("", stream.half.replace(" ", "-"))]
+    with _progress(face) as progress:
+        progress("loading the embedding model")
+        embedder, account = load_embedder(ModelSettings(), home.model)
+        progress(f"{len(streams)} streams")
+        tallies = run_streams(streams, load_formation_tables(home), embedder)
+    result = as_json(describe_machine(), tallies, account.model)
+    wrong = [line for tally in tallies.values() for line in tally.misses]
+    face.show(
+        {**result, "misses": wrong} if misses else result,
+        lambda data: face.write("\n".join([as_text(data), *(wrong if misses else ())])),
+    )
+
+
 @bench.command("faults")
 def faults(
     context: typer.Context,

@@ -46,7 +46,8 @@ def fold(text: str) -> str:
 
 def table_of(code: str, content: Mapping[str, object]) -> PhraseTable:
     """A table from its file's content; ValueError names the key that is wrong."""
-    known = {"name", "spaced", "greetings", "acknowledgements", "negations", "intents", "sentiments"}
+    # `facts` and `signals` are read by the fact rules.
+    known = {"name", "spaced", "greetings", "acknowledgements", "negations", "intents", "sentiments", "facts", "signals"}
     if unknown := set(content) - known:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
     intents, sentiments = _labels(content, "intents", INTENTS), _labels(content, "sentiments", SENTIMENTS)

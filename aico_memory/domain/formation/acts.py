@@ -1,0 +1,115 @@
+"""What a sentence does to what is known: it tells, corrects, takes back, or only asks and wishes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.wording import lower_in, squeeze, trim
+
+
+@dataclass(slots=True)
+class Speech:
+    """A sentence without its openers, and what these said."""
+
+    text: str
+    # "" | correct | retract
+    act: str = ""
+    # "Actually", which corrects only where nothing speaks of a change.
+    weak: bool = False
+    # "not X but Y": X
+    corrected: str = ""
+    # The new value where the sentence has nothing else ("I meant Thursday").
+    elliptic: str = ""
+    explicit: bool = False
+    # Asks, wishes, supposes: nothing is stated.
+    silent: bool = False
+    # The rest says what is so since now.
+    changed: bool = False
+    # "not at all", "doch nicht": it never was so.
+    denied: bool = False
+
+
+def read_speech(sentence: str, grammar: Grammar) -> Speech:
+    """Openers, contrasts and retractions of one sentence, taken off it."""
+    speech = Speech(sentence.strip())
+    if _any(grammar, "silent", speech.text):
+        speech.silent = True
+        return speech
+    _openers(speech, grammar)
+    if speech.act != "retract":
+        _contrast(speech, grammar)
+    speech.denied = _any(grammar, "denied", speech.text)
+    speech.changed = _any(grammar, "changed", speech.text)
+    if speech.act == "correct" and not speech.elliptic:
+        for mark in grammar.marks["elliptic"]:
+            if match := mark.match(speech.text):
+                speech.elliptic = trim(match["v"])
+                break
+    return speech
+
+
+def _openers(speech: Speech, grammar: Grammar) -> None:
+    for _ in range(6):
+        before = speech.text
+        for name in ("fillers", "explicit", "correct", "weak", "retract"):
+            for mark in grammar.marks[name]:
+                match = mark.match(speech.text)
+                if match is None:
+                    continue
+                speech.text = squeeze(speech.text[match.end() :].lstrip(" ,:;.-–"))
+                if name == "explicit":
+                    speech.explicit = True
+                elif name in ("correct", "retract"):
+                    speech.act = name
+                elif name == "weak":
+                    speech.act = speech.act or "correct"
+                    speech.weak = not speech.act or speech.act == "correct"
+                break
+        if speech.text == before:
+            return
+
+
+def _contrast(speech: Speech, grammar: Grammar) -> None:
+    for mark in grammar.marks["contrast"]:
+        match = mark.search(speech.text)
+        if match is None:
+            continue
+        old, new = trim(match["old"]), trim(match["new"])
+        if not old or not new or len(old.split()) > 6 or len(new.split()) > 8:
+            continue
+        whole = match.group()
+        change = any(mark.search(whole) for mark in grammar.marks["no_more"])
+        for mark in grammar.marks["no_more"]:  # noqa: PLW2901
+            old, new = trim(mark.sub(" ", old)), trim(mark.sub(" ", new))
+        speech.corrected = squeeze(old)
+        before = squeeze(speech.text[: match.start()])
+        speech.text = squeeze(f"{before} {new} {speech.text[match.end() :]}")
+        if change:
+            # "No longer X but Y": both were true, one after the other.
+            speech.act = ""
+            return
+        speech.act = speech.act or "correct"
+        if len(before.split()) <= 1:
+            speech.elliptic = new
+        return
+
+
+def _any(grammar: Grammar, name: str, text: str) -> bool:
+    lowered = lower_in(text, grammar.code)
+    return any(mark.search(lowered) for mark in grammar.marks.get(name, ()))
+
+
+def bare_value(text: str, grammar: Grammar) -> str:
+    """A value said by itself, without the preposition or the case it stood in."""
+    words = trim(text).split()
+    while len(words) > 1 and lower_in(trim(words[0]), grammar.code) in (
+        grammar.words["prepositions"] | grammar.words["determiners"] | grammar.words["adverbs"] | grammar.words["subjects"]
+    ):
+        words.pop(0)
+    if grammar.code == "tr" and words:
+        from aico_memory.domain.formation.turkish_words import split_case
+
+        words[-1] = split_case(words[-1])[1]
+    return trim(re.sub(r"\s+", " ", " ".join(words)))

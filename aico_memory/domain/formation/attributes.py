@@ -1,0 +1,183 @@
+"""Readings of "my <noun> is …": attributes of somebody, times and places of things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aico_memory.domain.formation.formed import SPEAKER
+from aico_memory.domain.formation.frames import HOLDER, Frame, Party, shorten
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.turkish_words import split_case
+from aico_memory.domain.formation.wording import lower_in, squeeze, trim
+
+TIME, LOCATION, PLAN = "time", "location", "plan"
+ATTRIBUTE = "attribute:"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One reading of a clause."""
+
+    subject: str
+    predicate: str
+    value: str
+    single_valued: bool
+    kind: str
+    # "" as the clause says, or end
+    act: str = ""
+    # The value holds the phrase of time, which is then no validity.
+    temporal: bool = False
+    opposite: str = ""
+    # What is given up for it ("from X to Y": X).
+    left: str = ""
+
+
+def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[str, bool, str]:
+    """Canonical name, whether single-valued, and kind of "my <noun> is …"."""
+    words = [word for word in noun.split() if word not in grammar.words["empty"]]
+    bare = " ".join(words) or noun
+    bare = grammar.synonyms.get(bare, bare)
+    for candidate in (noun, bare):
+        if name := tables.nouns.get((grammar.code, candidate)):
+            known = tables.predicates[name]
+            return name, known.single_valued, known.kind
+    for favourite in grammar.words["favourites"]:
+        if bare.startswith(favourite):
+            what = bare.removeprefix(favourite).strip(" -")
+            return f"favourite:{what}", True, "preference"
+    if bare in grammar.relations:
+        return ATTRIBUTE + bare, grammar.relations[bare], "profile"
+    last = bare.split()[-1] if bare else ""
+    single = grammar.relations.get(last, True)
+    return ATTRIBUTE + bare, single, "profile" if last in grammar.relations else "fact"
+
+
+def restore(rest: str, phrases: Sequence[str]) -> str:
+    """The text with its phrases of time where they stood."""
+    return squeeze(HOLDER.sub(lambda match: phrases[int(match.group(1))], rest))
+
+
+def cut(value: str, grammar: Grammar) -> str:
+    """Without what is said beside it ("…, which is nice", "… because of …")."""
+    for mark in grammar.marks["asides"]:
+        value = mark.sub("", value)
+    return value
+
+
+def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> Iterator[Found]:  # noqa: PLR0912
+    """ "My <noun> is …", "Lena's <noun> is …", "the <noun> is at …"."""
+    party = frame.subject
+    naming = frame.verb in grammar.words["naming_verbs"]
+    if not (naming or frame.verb in grammar.words["copulas"]) or not (party.noun or (party.name and frame.rest)):
+        return
+    rest, first = frame.rest, lower_in(frame.rest.split()[0], grammar.code) if frame.rest else ""
+    named = next((mark.match(rest) for mark in grammar.marks["named"] if mark.match(rest)), None)
+    if named or naming:
+        rest, first = named["v"] if named else rest, ""
+    if (
+        grammar.code == "en"
+        and frame.verb == "be"
+        and not named
+        and grammar.tenses.get(first) in ("participle", "past", "progressive")
+    ):
+        return
+    if party.name and not party.noun:
+        yield from _said_of_name(party, rest, tables, grammar)
+        return
+    relation = party.noun.split()[-1] in grammar.relations
+    if (named or naming) and not party.name:
+        predicate, single, kind = predicate_of(party.noun, tables, grammar)
+        yield Found(party.owner, predicate, shorten(rest, grammar), single, kind)
+        return
+    if relation and (party.name or not _is_name(rest, grammar)):
+        return
+    own = predicate_of(party.noun, tables, grammar)
+    temporal = tables.predicates.get(own[0])
+    if not rest or first in grammar.words["prepositions"]:
+        if not rest and not frame.times:
+            return
+        value = squeeze(restore(with_times(frame), phrases))
+        if temporal is not None and (temporal.temporal or own[0] == "home_city"):
+            yield Found(party.owner, own[0], unpreposed(value, grammar), own[1], own[2], temporal=True)
+            return
+        if own[0] == "role":
+            # "My new job is at Bosch" names the employer.
+            yield Found(party.owner, "employer", shorten(unpreposed(rest, grammar), grammar), True, "profile")
+            return
+        is_time = bool(frame.times) or any(mark.search(lower_in(rest, grammar.code)) for mark in grammar.marks["clock"])
+        yield Found(party.subject, TIME if is_time else LOCATION, unpreposed(value, grammar), True, "fact", temporal=is_time)
+        return
+    value = shorten(cut(rest, grammar), grammar)
+    is_clock = any(mark.search(lower_in(value, grammar.code)) for mark in grammar.marks["clock"])
+    if is_clock and own[0].startswith(ATTRIBUTE):
+        whole = squeeze(restore(with_times(frame), phrases))
+        yield Found(party.subject, TIME, unpreposed(whole, grammar), True, "fact", temporal=True)
+        return
+    if name := _of_a_name(party, grammar):
+        relation_predicate, single, kind = predicate_of(name.noun, tables, grammar)
+        yield Found(name.owner, relation_predicate, value, single, kind)
+        return
+    if own[0].startswith("attribute:") and not party.possessed:
+        return
+    if (
+        own[0].startswith(ATTRIBUTE)
+        and value[:1].islower()
+        and grammar.code == "en"
+        and len(value.split()) == 1
+        and not _nominal(frame, grammar)
+    ):
+        yield Found(party.subject, "state", value, True, "fact")
+        return
+    yield Found(party.owner, own[0], value, own[1], own[2])
+
+
+def _nominal(frame: Frame, grammar: Grammar) -> bool:
+    """Whether an attribute of one small word names a value, and not a passing state ("is broken")."""
+    return not frame.rest.endswith(("ed", "ing", "ly"))
+
+
+def with_times(frame: Frame) -> str:
+    holders = [f"§{number}" for number in frame.times]
+    rest = set(frame.rest.split())
+    tokens = [
+        token
+        for token in frame.text.split()
+        if HOLDER.search(token) or trim(token) in rest or split_case(trim(token))[1] in rest
+    ]
+    return " ".join(tokens) if tokens else " ".join([*holders, frame.rest])
+
+
+def unpreposed(value: str, grammar: Grammar) -> str:
+    words = value.split()
+    if grammar.code == "tr" and words:
+        words[-1] = split_case(words[-1])[1]
+    while len(words) > 1 and lower_in(words[0], grammar.code) in grammar.words["prepositions"] | grammar.words["determiners"]:
+        words.pop(0)
+    return trim(" ".join(words))
+
+
+def _of_a_name(party: Party, grammar: Grammar) -> Party | None:
+    """ "My sister's name": the sister, where the noun is `name` and its owner is somebody's relation."""
+    if party.noun in grammar.words["name_nouns"] and party.owner != SPEAKER:
+        return Party(SPEAKER, party.owner, "", True)
+    return None
+
+
+def _said_of_name(party: Party, rest: str, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
+    """ "Lena is my sister" says who the sister is."""
+    words = rest.split()
+    if len(words) < 2 or lower_in(words[0], grammar.code) not in grammar.words["own"]:
+        return
+    noun = lower_in(" ".join(words[1:]), grammar.code)
+    predicate, single, kind = predicate_of(noun, tables, grammar)
+    yield Found(SPEAKER, predicate, party.name, single, kind)
+
+
+def _is_name(rest: str, grammar: Grammar) -> bool:
+    words = rest.split()
+    if not words or not words[0][:1].isupper():
+        return False
+    return lower_in(words[-1], grammar.code) not in grammar.words["professions"] and not (
+        grammar.code == "de" and words[-1].endswith(("erin", "ärztin", "istin", "eurin", "wirt"))
+    )

@@ -1,0 +1,253 @@
+"""English clauses: subject, verb group, rest."""
+
+from __future__ import annotations
+
+import re
+
+from aico_memory.domain.formation.frames import Frame, Party, take_times
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.parties import read_party
+from aico_memory.domain.formation.wording import lower, squeeze, trim
+
+_CONTRACTIONS = (
+    (re.compile(r"\b(w)on't\b", re.I), r"\1ill not"), (re.compile(r"\bcan'?t\b|\bcannot\b", re.I), "can not"),
+    (re.compile(r"\bain't\b", re.I), "am not"), (re.compile(r"n't\b", re.I), " not"),
+    (re.compile(r"\b(I)'m\b|\b(I)m\b(?= [a-z])", re.I), "I am"), (re.compile(r"'re\b", re.I), " are"),
+    (re.compile(r"'ve\b", re.I), " have"), (re.compile(r"'ll\b", re.I), " will"), (re.compile(r"\b(I|we|you|he|she|they)'d\b", re.I), r"\1 would"),  # noqa: E501
+    (re.compile(r"'s (got|been)\b", re.I), r" has \1"),
+    (re.compile(r"\b(he|she|it|that|there|what|who|where|here)'s\b", re.I), r"\1 is"),
+    (re.compile(r"(?<=\w)'s (?=(?:a|an|the|now|not|in|at|\w+ing|no)\b)", re.I), " is "),
+    (re.compile(r"\b(gon)na\b", re.I), "going to"), (re.compile(r"\bwanna\b", re.I), "want to"),
+    (re.compile(r"\b(?:have|has|had) got (?!to\b)", re.I), "have "),
+)  # fmt: skip
+_BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
+_HAVE = frozenset(["have", "has", "had", "having"])
+_DO = frozenset(["do", "does", "did"])
+_MODALS = frozenset(["will", "would", "can", "could", "should", "must", "might", "may", "shall"])
+_UNREAL = frozenset(["would", "could", "should", "might", "may", "must"])
+_FINITE_PAST = frozenset(["was", "were", "had", "did"])
+_INTENTIONS = frozenset(["want", "plan", "intend", "hope", "decide", "like", "need"])
+_STARTS, _STOPS = frozenset(["start", "begin"]), frozenset(["stop", "quit"])
+_SAME_PAST = frozenset(["quit", "split", "cut", "put", "let", "set", "hit"])
+_PLURALS = frozenset(["children", "people", "kids", "men", "women", "parents"])
+_CONNECTIVE = re.compile(
+    r",? (?:and then|and so|and|but|so|because|although|though|since(?= I\b)|while|whereas|as(?= I\b)|yet|then|plus|which is why)(?: that)? |, |; |: | so that "  # noqa: E501
+)
+
+
+def expand(text: str) -> str:
+    """Contractions written out."""
+    for expression, replacement in _CONTRACTIONS:
+        text = expression.sub(replacement, text)
+    return squeeze(text)
+
+
+def clauses(sentence: str, grammar: Grammar) -> list[str]:
+    """The sentence cut where what follows has a verb of its own."""
+    parts, start = [], 0
+    for match in _CONNECTIVE.finditer(sentence):
+        if match.start() <= start:
+            continue
+        right = sentence[match.end() :]
+        if _opens_clause(right, grammar) and _has_verb(sentence[start : match.start()], grammar):
+            parts.append(sentence[start : match.start()])
+            start = match.end()
+    return [*parts, sentence[start:]]
+
+
+def _has_verb(text: str, grammar: Grammar) -> bool:
+    return any(lower(trim(word)) in grammar.tenses or lower(trim(word)) in _BE | _HAVE | _DO for word in text.split())
+
+
+def _opens_clause(text: str, grammar: Grammar) -> bool:
+    words = [trim(word) for word in text.split()[:8] if not word.startswith("§")]
+    lowered = [lower(word) for word in words if lower(word) not in grammar.words["adverbs"]]
+    if not lowered:
+        return False
+    first = lowered[0]
+    if first in grammar.words["pronouns"] or first in _DO | _MODALS | _HAVE or first in {"am", "is", "are", "was", "were"}:
+        return True
+    if first in {"who", "which", "that", "not"}:
+        return first != "not" or (len(lowered) > 1 and lowered[1] in grammar.words["pronouns"])
+    tense = grammar.tenses.get(first, "")
+    if tense in ("past", "third", "participle") or (tense in ("infinitive", "progressive") and len(lowered) > 1):
+        after = ([*lowered, ""])[1]
+        return first not in grammar.words["nouns_too"] or after in grammar.words["prepositions"] | grammar.words["determiners"]
+    noun_phrase = first in grammar.words["possessives"] or first in {"the", "this"} or words[0][:1].isupper()
+    return noun_phrase and _verb_at(words, lowered, grammar) > 0
+
+
+def _verb_at(words: list[str], lowered: list[str], grammar: Grammar) -> int:
+    """Place of the finite verb; -1 where there is none."""
+    first = 1 if lowered[0] in grammar.words["subjects"] else 0
+    for at in range(first, len(lowered)):
+        word = lowered[at]
+        if word == "am" and at and lowered[at - 1][:1].isdigit():
+            continue
+        if word in _BE | _HAVE | _DO | _MODALS:
+            return at
+        tense = grammar.tenses.get(word, "")
+        if not tense:
+            continue
+        if (
+            at == 0
+            and tense == "infinitive"
+            and (grammar.tenses.get(lowered[1]) in ("third", "past") if lowered[1:] else False)
+        ):
+            # "Launch got pushed": a noun.
+            continue
+        if lowered[0] in grammar.words["subjects"] or at == 0:
+            return at
+        before = lowered[at - 1]
+        if before in grammar.words["determiners"] or before in grammar.words["possessives"] or before.endswith("'s"):
+            continue
+        if tense in ("third", "past", "participle") and not (
+            word in grammar.words["nouns_too"] and at + 1 < len(lowered) and _later(lowered, at, grammar)
+        ):
+            return at
+        if tense == "infinitive" and (
+            before in _PLURALS or (before.endswith("s") and not before.endswith("ss")) or "and" in lowered[:at]
+        ):
+            return at
+    return -1
+
+
+def _later(lowered: list[str], at: int, grammar: Grammar) -> bool:
+    return any(
+        (word in _BE | _HAVE and word != "am") or grammar.tenses.get(word) in ("third", "past")
+        for word in lowered[at + 1 : at + 4]
+    )
+
+
+def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:
+    """The clause as a frame; `before` is the clause in front of it, whose subject is taken where none is said."""
+    tokens, times = take_times(clause.split())
+    bare = [trim(token) for token in tokens]
+    tokens = [token for token, word in zip(tokens, bare, strict=True) if word]
+    words = [word for word in bare if word]
+    lowered = [lower(word) for word in words]
+    while lowered and (lowered[0] in grammar.words["adverbs"] or lowered[0] in grammar.words["openers"]):
+        words, lowered, tokens = words[1:], lowered[1:], tokens[1:]
+    if not lowered:
+        return None
+    place = _verb_at(words, lowered, grammar)
+    if place < 0:
+        return None
+    subject_words = [
+        word for word in words[:place] if lower(word) not in grammar.words["adverbs"] and lower(word) not in ("never", "not")
+    ]
+    company = ""
+    if len(subject_words) > 2 and [lower(word) for word in subject_words[-2:]] in (["and", "i"], ["and", "me"]):
+        # "Tom and I got married".
+        company, subject_words = " ".join(subject_words[:-2]), ["I"]
+    inherited = not subject_words or lower(subject_words[0]) in {"who", "which", "that"}
+    found = (before.subject if before else Party()) if inherited else read_party(" ".join(subject_words), grammar, party)
+    frame = Frame(found, "", times=times, text=clause, inherited=inherited)
+    frame.never = "never" in lowered[:place]
+    frame.negated = frame.never or "not" in lowered[:place]
+    _verb_group(frame, tokens, lowered, place, grammar)
+    if company:
+        frame.readings += [f"{reading} {word} {company}" for reading in frame.readings for word in ("to", "with")]
+    return frame if frame.verb else None
+
+
+def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int, grammar: Grammar) -> None:  # noqa: PLR0912, PLR0915
+    at, auxiliary = place, ""
+    adverbs = grammar.words["adverbs"]
+    while at < len(lowered):
+        word = lowered[at]
+        following = lowered[at + 1 : at + 5]
+        if word == "not":
+            frame.negated = True
+        elif word == "never":
+            frame.negated = frame.never = True
+        elif word in adverbs:
+            pass
+        elif word in _MODALS:
+            frame.unreal = frame.unreal or word in _UNREAL
+            frame.future = frame.future or word in ("will", "shall")
+        elif word in _DO and _comes_verb(following, grammar):
+            frame.past = frame.past or word == "did"
+        elif word in _HAVE and _comes_participle(following, grammar):
+            frame.perfect, auxiliary = True, "have"
+            frame.past = frame.past or word == "had"
+        elif word in _HAVE and following[:1] == ["to"]:
+            frame.unreal = True
+            at += 1
+        elif word in _BE and following[:2] == ["going", "to"] and grammar.tenses.get(([*following, "", ""])[2]) == "infinitive":
+            frame.future = True
+            at += 2
+        elif word in _BE and _comes(following, grammar, "progressive") and word != "being":
+            frame.past = frame.past or word in _FINITE_PAST
+            frame.progressive = True
+        elif word == "used" and following[:1] == ["to"]:
+            frame.once = True
+            at += 1
+        elif word == "about" and following[:1] == ["to"]:
+            frame.intended = True
+            at += 1
+        elif word in ("to", "be", "been") and _comes_verb(following, grammar) and at > place and word == "to":
+            pass
+        else:
+            lemma = "be" if word in _BE else "have" if word in _HAVE else grammar.verbs.get(word, word)
+            if (
+                lemma in _INTENTIONS
+                and "to" in following[:1]
+                and _comes_verb(following[1:], grammar)
+                and not (lemma == "like" and not frame.unreal)
+            ):
+                frame.intended = True
+                at += 2
+                continue
+            if lemma in _STARTS and (
+                _comes(following, grammar, "progressive") or (following[:1] == ["to"] and _comes_verb(following[1:], grammar))
+            ):
+                frame.begun = True
+                at += 1
+                continue
+            if (lemma in _STOPS and _comes(following, grammar, "progressive")) or (
+                lemma == "give" and following[:1] == ["up"] and _comes(following[1:], grammar, "progressive")
+            ):
+                frame.ended = frame.negated = True
+                at += 2 if lemma == "give" else 1
+                continue
+            tense = grammar.tenses.get(word, "")
+            if word in _SAME_PAST and at == place:
+                frame.past = True
+            if word in _FINITE_PAST or (tense in ("past", "participle") and auxiliary != "have" and lemma != word):
+                frame.past = frame.past or auxiliary != "have"
+            frame.verb = lemma
+            break
+        at += 1
+    rest = [
+        token
+        for token, word in zip(tokens[at + 1 :], lowered[at + 1 :], strict=True)
+        if word not in adverbs and word not in ("not", "never")
+    ]
+    if any(word in ("not", "never") for word in lowered[at + 1 :]) and "but" not in lowered:
+        frame.negated = True
+        frame.never = frame.never or "never" in lowered[at + 1 :]
+    frame.rest = squeeze(" ".join(rest))
+    frame.readings = [squeeze(f"{frame.verb} {frame.rest}")]
+
+
+def _next(following: list[str], grammar: Grammar) -> str:
+    for word in following:
+        if word not in grammar.words["adverbs"] and word not in ("not", "never", "n't"):
+            return word
+    return ""
+
+
+def _comes(following: list[str], grammar: Grammar, tense: str) -> bool:
+    word = _next(following, grammar)
+    return grammar.tenses.get(word) == tense
+
+
+def _comes_verb(following: list[str], grammar: Grammar) -> bool:
+    word = _next(following, grammar)
+    return grammar.tenses.get(word) in ("infinitive", "present") or word in ("be", "have", "do")
+
+
+def _comes_participle(following: list[str], grammar: Grammar) -> bool:
+    word = _next(following, grammar)
+    return word in {"been", "had"} or grammar.tenses.get(word) in ("past", "participle") or word in grammar.words["participles"]

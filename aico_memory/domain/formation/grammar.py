@@ -1,0 +1,193 @@
+"""What the rules know of a language and of predicates: data of `config/language/<code>.yaml` and `config/predicates.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Words of time of one language; weekday 0 is Monday."""
+
+    weekdays: Mapping[str, int]
+    months: Mapping[str, int]
+    # word -> day | week | month | year | hour | weekend
+    units: Mapping[str, str]
+    numbers: Mapping[str, int]
+    # "today" -> 0, "yesterday" -> -1
+    days: Mapping[str, int]
+    # "next" -> 1, "this" -> 0, "last" -> -1
+    steps: Mapping[str, int]
+    # Named forms with `{d}` for a date phrase: since, until, at, ago, ahead, lasting, held, end_of, start_of.
+    forms: Mapping[str, tuple[str, ...]]
+    # Words without which no message is searched for dates; built from the rest.
+    cues: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """One language for the fact rules; every word is lower case."""
+
+    code: str
+    # english | german | turkish: which parser reads its clauses.
+    parser: str
+    calendar: Calendar
+    # Lists of words and phrases by name (pronouns, fillers, stops …).
+    words: Mapping[str, frozenset[str]]
+    # Regular expressions by name (openers of corrections, marks of endings …).
+    marks: Mapping[str, tuple[re.Pattern[str], ...]]
+    # form -> lemma
+    verbs: Mapping[str, str]
+    # form -> present | past | participle | progressive | infinitive
+    tenses: Mapping[str, str]
+    # Nouns for people and animals one stands in relation to -> whether there is one of them only.
+    relations: Mapping[str, bool]
+    # Words that ask -> what they ask for (where, when, since, who), longest first.
+    asks: tuple[tuple[re.Pattern[str], str], ...] = ()
+    # A question that wants a name, and one that wants what was before.
+    naming: re.Pattern[str] | None = None
+    former: re.Pattern[str] | None = None
+    # mum -> mother
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    # Sentences that are said of the subject, for the standalone text.
+    templates: Mapping[str, str] = field(default_factory=dict)
+
+    def has(self, group: str, word: str) -> bool:
+        """Whether the word stands in that list."""
+        return word in self.words.get(group, frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One way of saying a predicate: a regular expression over `<verb> <rest>` with the group `v`."""
+
+    expression: re.Pattern[str]
+    # assert | end | dislike …: what the pattern does; "" asserts.
+    act: str
+    source: str
+    # What the value and the noun must be ("animal", "when"); empty: anything.
+    value_type: str = ""
+    noun_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """One predicate in one language."""
+
+    say: tuple[Pattern, ...] = ()
+    # Each pattern is a bag of words; a word may have alternatives and end with +.
+    ask: tuple[tuple[re.Pattern[str], ...], ...] = ()
+    # Nouns that name it: "my <noun> is …".
+    nouns: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """One well-known predicate."""
+
+    name: str
+    single_valued: bool
+    kind: str
+    surfaces: Mapping[str, Surface]
+    # Predicates that share their answer where this one has none (a stay answers where one is).
+    falls_back: tuple[str, ...] = ()
+    # Asserted instead when denied ("I don't like X").
+    opposite: str = ""
+    # A new value of this one ends these (retired: the employer).
+    ends: tuple[str, ...] = ()
+    # Its value is a time, so that a phrase of time is no validity.
+    temporal: bool = False
+    # Its value is who "my <noun>" is, for each of its nouns.
+    relation: bool = False
+    # Read only where no other predicate reads the clause.
+    general: bool = False
+    # True whenever it was said ("I was born in …"), whatever the tense.
+    permanent: bool = False
+    # Predicates that do not read a clause that this one reads.
+    over: tuple[str, ...] = ()
+    # Objects known to be of this type are its values, whichever general predicate read them.
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FormationTables:
+    """Everything the formation and recall rules read."""
+
+    grammars: Mapping[str, Grammar]
+    predicates: Mapping[str, Predicate]
+    # What something is -> the objects known to be it ("car" -> skoda …).
+    types: Mapping[str, frozenset[str]]
+    # language -> endings of words for professions
+    profession_endings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # (language, noun) -> predicate
+    nouns: Mapping[tuple[str, str], str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        nouns = {
+            (language, noun): predicate.name
+            for predicate in self.predicates.values()
+            for language, surface in predicate.surfaces.items()
+            for noun in surface.nouns
+        }
+        object.__setattr__(self, "nouns", nouns)
+
+    def single_valued(self, predicate: str) -> bool:
+        """Known predicates say so themselves; an attribute has one value, unless its noun is one of many."""
+        known = self.predicates.get(predicate)
+        return known.single_valued if known else False
+
+
+_SLOT = re.compile(r"\{([vwnx])(?:=(\w+))?\}")
+_SLOTS = {"v": r" (?P<v>\S.*?)", "w": r" (?P<v>\S.*)", "n": r" (?P<n>\S+(?: \S+){0,2}?)", "x": r"(?: \S+)+?"}
+
+
+def compile_pattern(text: str, stops: frozenset[str]) -> Pattern:
+    """A pattern of words: `{v}` the value up to the next preposition, `{w}` up to the end, `{n}` a noun, `{x}` anything,
+    `{v=type}` only of that type, `..` what may stand between, `(a|b)`, `word?`, `word+`; `end:` before it ends what held.
+    """
+    act, _, body = text.rpartition(":")
+    words = re.findall(r"\([^)]*\)\??|\S+", body)
+    types = {"v": "", "n": ""}
+    parts: list[str] = []
+    exact = words[-1] == "$"
+    if exact:
+        words.pop()
+    for number, word in enumerate(words):
+        slot = _SLOT.fullmatch(word.rstrip("?"))
+        if slot:
+            types["v" if slot[1] in "vw" else slot[1]] = slot[2] or ""
+            piece = _SLOTS[slot[1]]
+            if slot[1] == "v" and (number == len(words) - 1):
+                piece += _stop(stops)
+            parts.append(f"(?:{piece})?" if word.endswith("?") else piece)
+        elif word == "..":
+            parts.append(r"(?: \S+)*?")
+        elif word.endswith("?"):
+            parts.append(f"(?: {_literal(word[:-1])})?")
+        else:
+            parts.append(f" {_literal(word)}")
+    tail = "" if words[-1].startswith("{v") else "$" if exact or "{" in words[-1] else r"(?: .*)?$"
+    return Pattern(re.compile("^" + "".join(parts) + tail), act.strip(), text, types["v"], types["n"])
+
+
+def _literal(word: str) -> str:
+    # Alternatives in brackets and a trailing + (a word's beginning) are the only operators.
+    escaped = re.escape(word).replace(r"\(", "(?:").replace(r"\)", ")").replace(r"\|", "|").replace("_", " ")
+    return escaped.replace(r"\ ", " ").replace(r"\+", r"[^ ]*")
+
+
+@lru_cache(maxsize=64)
+def _stop(stops: frozenset[str]) -> str:
+    return "(?= (?:" + "|".join(sorted(map(re.escape, stops), key=len, reverse=True)) + ") |$)" if stops else "$"
+
+
+def compile_question(text: str) -> tuple[re.Pattern[str], ...]:
+    """A bag of words that must all be in the question: `where live+|reside+`."""
+    bag = []
+    for word in text.split():
+        alternatives = (re.escape(one).replace(r"\+", r"\w*").replace("_", " ") for one in word.split("|"))
+        bag.append(re.compile(r"(?<!\w)(?:" + "|".join(alternatives) + r")(?!\w)"))
+    return tuple(bag)

@@ -1,0 +1,41 @@
+"""What kind of thing a value is, by what is known of objects and by its endings."""
+
+from __future__ import annotations
+
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.wording import lower_in, trim
+
+
+def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bool:
+    """Whether the value is of the type, by its last word or as a whole."""
+    low = lower_in(value, grammar.code)
+    words = [trim(word) for word in low.split()]
+    if not words:
+        return False
+    if what == "number":
+        return words[0].isdigit() or words[0] in grammar.calendar.numbers
+    if what == "name":
+        return value[:1].isupper() and len(words) <= 3 and not any(low in known for known in tables.types.values())
+    if what == "when":
+        return (
+            any(mark.search(low) for mark in grammar.marks["clock"])
+            or any(
+                word in grammar.calendar.weekdays or word in grammar.calendar.days or word in grammar.calendar.months
+                for word in words
+            )
+            or any(letter.isdigit() for letter in low)
+        )
+    if what == "relation":
+        return words[-1] in grammar.relations or low in grammar.relations
+    if what == "event":
+        return any(words[-1].endswith(event) for event in grammar.words["events"])
+    if what == "profession":
+        if low in grammar.words["professions"] or words[-1] in grammar.words["professions"]:
+            return True
+        return (
+            words[-1].endswith(tables.profession_endings.get(grammar.code, ()))
+            and not any(low in known or words[-1] in known for kind, known in tables.types.items() if kind != "profession")
+            and (grammar.code != "de" or (value[:1].isupper() and len(words) == 1))
+        )
+    known = tables.types.get(what, frozenset())
+    return low in known or any(word in known for word in words) or (" ".join(words[-2:]) in known)

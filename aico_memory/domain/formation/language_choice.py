@@ -1,0 +1,45 @@
+"""Which grammar reads a message: the one most of whose words stand in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.turkish_words import looks_finite
+from aico_memory.domain.formation.wording import lower_in
+
+_WORD = re.compile(r"[^\W\d_]+")
+_GROUPS = ("speaker", "pronouns", "possessives", "determiners", "prepositions", "adverbs", "openers", "own")
+_LETTERS = {"tr": "ğış", "de": "äß"}
+_SHARED = {"tr": "öüç", "de": "öü"}
+_RECENT_WEIGHT = 0.3
+
+
+def choose_grammar(text: str, recent: Sequence[str], tables: FormationTables, language: str = "") -> Grammar | None:
+    """The grammar of the language that is given or guessed; what was said before decides where the text does not."""
+    if language:
+        return tables.grammars.get(language)
+    scores = {code: _score(text, grammar) for code, grammar in tables.grammars.items()}
+    for earlier in recent[-3:]:
+        for code, grammar in tables.grammars.items():
+            scores[code] += _RECENT_WEIGHT * min(1.0, _score(earlier, grammar) / 4)
+    best = max(scores, key=lambda code: scores[code], default="")
+    return tables.grammars[best] if best and scores[best] > 0 else None
+
+
+def _score(text: str, grammar: Grammar) -> float:
+    words = list(_WORD.findall(lower_in(text, grammar.code)))
+    score = float(sum(any(word in grammar.words[group] for group in _GROUPS) for word in words))
+    score += 0.8 * sum(word in grammar.tenses for word in words)
+    score += 2.0 * sum(letter in _LETTERS.get(grammar.code, "") for letter in set(text))
+    score += 0.7 * sum(letter in _SHARED.get(grammar.code, "") for letter in set(text))
+    if grammar.parser == "turkish":
+        score += 1.5 * sum(looks_finite(word) for word in words)
+        score += 1.0 * len(re.findall(r"\w'(?:[dt][ae]n?|y?[aeıiuü]|n?[ıiuü]n)\b", text))
+        score += (
+            1.0
+            * sum(bool(re.search(r"(?:[ıiuü]m|y[ıiuü]m|m[ıiuü]ş|d[ıiuü]m)$", word)) for word in words if len(word) > 4)
+            * 0.5
+        )
+    return score

@@ -1,0 +1,79 @@
+"""Phrases that name somebody or something: the speaker, "my sister Lena", "Lena's dog", "the meeting"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aico_memory.domain.formation.formed import SPEAKER
+from aico_memory.domain.formation.frames import Party
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.wording import lower_in, trim
+
+
+def read_party(phrase: str, grammar: Grammar, last: Party | None) -> Party:
+    """Whom the phrase names; `last` is whom "she" or "it" stands for. Nouns of relations are read as their common one."""
+    party = _read(phrase, grammar, last)
+    return replace(party, noun=grammar.synonyms[party.noun]) if party.noun in grammar.synonyms else party
+
+
+def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
+    words = [trim(word) for word in phrase.split() if trim(word)]
+    lowered = [lower_in(word, grammar.code) for word in words]
+    if not words or lowered[0] in grammar.words["speaker"]:
+        return Party()
+    if lowered[0] in grammar.words["pronouns"] and (len(words) == 1 or lowered[0] not in grammar.words["determiners"]):
+        return last if last is not None else Party(owner="", noun="")
+    owner, possessed, definite = SPEAKER, False, False
+    apart = next((at for at, word in enumerate(lowered) if at and word in grammar.words["own"]), 0)
+    if apart and lowered[-1] in grammar.relations and all(word[:1].isupper() for word in words[:apart]):
+        # "Lena, my sister, …"
+        return Party(noun=" ".join(lowered[apart + 1 :]), name=" ".join(words[:apart]), possessed=True)
+    if lowered[0] in grammar.words["possessives"]:
+        possessed = lowered[0] in grammar.words["own"]
+        if not possessed and last is not None:
+            owner = last.subject
+        words, lowered = words[1:], lowered[1:]
+    elif lowered[0] in grammar.words["determiners"]:
+        definite = True
+        words, lowered = words[1:], lowered[1:]
+    if not words:
+        return Party(owner=owner)
+    return _owned(words, lowered, owner, possessed or definite, grammar)
+
+
+def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, grammar: Grammar) -> Party:
+    for at, word in enumerate(lowered):
+        genitive = word[:-2] if word.endswith("'s") else word[:-1] if word.endswith("s'") else ""
+        if genitive and at + 1 < len(words):
+            whose = " ".join([*lowered[:at], genitive])
+            if owner == SPEAKER and not possessed and at == 0 and words[0][:1].isupper():
+                return _owned(words[1:], lowered[1:], genitive, False, grammar)
+            base = whose if owner == SPEAKER else f"{owner} {whose}"
+            return Party(owner=base, noun=" ".join(lowered[at + 1 :]), possessed=True)
+    if "of" in lowered[1:-1] and grammar.code == "en":
+        at = lowered.index("of")
+        inner = read_party(" ".join(words[at + 1 :]), grammar, None)
+        if inner.noun or inner.name or inner.possessed:
+            return Party(owner=inner.subject, noun=" ".join(lowered[:at]), possessed=True)
+    of = next((at for at, word in enumerate(lowered) if at and word in ("meines", "meiner", "unseres", "unserer")), 0)
+    if grammar.code == "de" and of and of + 1 < len(words):
+        # "die Lieblingsband meines Bruders"
+        whose = lowered[of + 1]
+        whose = next(
+            (form for form in (whose, whose.removesuffix("s"), whose.removesuffix("es")) if form in grammar.relations), whose
+        )
+        return Party(owner=whose, noun=" ".join(lowered[:of]), possessed=True)
+    relation = next((at for at, word in enumerate(lowered) if word in grammar.relations), -1)
+    names = [word for word in words if word[:1].isupper() and lower_in(word, grammar.code) not in grammar.relations]
+    if relation >= 0 and names and grammar.code != "de":
+        noun = " ".join(word for word, said in zip(lowered, words, strict=True) if said not in names)
+        return Party(owner=owner, noun=noun, name=" ".join(names), possessed=possessed)
+    if relation >= 0 and grammar.code == "de" and relation < len(words) - 1:
+        return Party(
+            owner=owner, noun=" ".join(lowered[: relation + 1]), name=" ".join(words[relation + 1 :]), possessed=possessed
+        )
+    if not possessed and owner == SPEAKER and len(names) == len(words) and grammar.code != "de":
+        return Party(owner=SPEAKER, name=" ".join(words))
+    if not possessed and owner == SPEAKER and grammar.code == "de" and len(words) == 1 and words[0][:1].isupper():
+        return Party(owner=SPEAKER, name=words[0])
+    return Party(owner=owner, noun=" ".join(lowered), possessed=possessed)

@@ -1,0 +1,118 @@
+"""Turkish noun phrases: whose, which case, which of them is the subject."""
+
+from __future__ import annotations
+
+from aico_memory.domain.formation.frames import Party
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.turkish_words import genitive, maybe_cases, split_case, third_possessed, unpossessed
+from aico_memory.domain.formation.wording import lower_in, squeeze
+
+
+def low_tr(word: str) -> str:
+    """Lower case by the Turkish alphabet."""
+    return lower_in(word, "tr")
+
+
+def own_noun(word: str, grammar: Grammar) -> str:
+    """The noun of "my …" or "our …"; empty where the word is none."""
+    if word in grammar.words["own"] or word in grammar.words["adverbs"] or word in grammar.words["not_possessed"]:
+        return ""
+    return unpossessed(word, grammar.words["nouns"] | frozenset(grammar.relations))
+
+
+def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple[int, Party | None]:  # noqa: PLR0912
+    """How many words at the start name the subject of a third person, and whom they name."""
+    if not words:
+        return 0, None
+    low = [low_tr(word) for word in words]
+    if low[0] in grammar.words["pronouns"]:
+        return 1, party
+    event = next((at for at, word in enumerate(low[:5]) if word in grammar.words["events"]), -1)
+    if event >= 0 and not any("'" in word for word in words[: event + 1]):
+        return event + 1, Party(noun=" ".join(low[: event + 1]), possessed=True)
+    for at in range(min(4, len(words))):
+        if (whose := genitive(words[at])) and at + 1 < len(words):
+            owner = own_noun(low_tr(whose), grammar) or whose.casefold()
+            end = next((i for i in range(at + 1, min(at + 4, len(words))) if third_possessed(low[i])), -1)
+            if end > 0:
+                return end + 1, Party(owner=owner, noun=" ".join(low[at + 1 : end + 1]), possessed=True)
+        if noun := own_noun(low[at], grammar):
+            names = 0
+            while at + 1 + names < len(words) and words[at + 1 + names][:1].isupper() and "'" not in words[at + 1 + names]:
+                names += 1
+            full = " ".join([*low[:at], noun])
+            related = noun in grammar.relations or full in grammar.relations
+            name = " ".join(words[at + 1 : at + 1 + names]) if related else ""
+            return at + 1 + (names if related else 0), Party(noun=full, name=name, possessed=True)
+    names = 0
+    while names < len(words) and words[names][:1].isupper() and "'" not in words[names] and not split_case(words[names])[0]:
+        names += 1
+    if names and (names > 1 or words[0].casefold() not in grammar.words["nouns"]):
+        common = low[0] in grammar.words["events"] or low[-1] in grammar.words["events"]
+        if not common:
+            return names, Party(name=" ".join(words[:names]))
+    end = next((i for i, word in enumerate(words) if split_case(word)[0] or low[i] in ("saat", "her")), len(words))
+    if end and end < len(words):
+        return end, Party(noun=" ".join(low[:end]), possessed=True)
+    if len(words) >= 1 and low[0] in grammar.words["events"]:
+        return 1, Party(noun=low[0], possessed=True)
+    return 0, None
+
+
+def chunks_of(words: list[str], grammar: Grammar) -> list[tuple[str, list[str]]]:
+    """Phrases with what marks them: a case, a postposition, or nothing (the last one)."""
+    found: list[tuple[str, list[str]]] = []
+    current: list[str] = []
+    for word in words:
+        low = low_tr(word)
+        if low in grammar.words["postpositions"] and current:
+            found.append((low, current))
+            current = []
+            continue
+        case, stem = split_case(word)
+        if low in grammar.words["not_cased"]:
+            case = ""
+        if case and case != "@gen":
+            if "'" in word:
+                # A name takes only the names in front of it along.
+                start = len(current)
+                while start and current[start - 1][:1].isupper():
+                    start -= 1
+                if current[:start]:
+                    found.append(("", current[:start]))
+                current = current[start:]
+            found.append((case, [*current, stem]))
+            current = []
+        else:
+            current.append(word)
+    if current:
+        found.append(("", current))
+    return found
+
+
+def _maybe(word: str, compound: bool, grammar: Grammar) -> list[tuple[str, str]]:
+    """The cases a word may stand in; the end of a compound ("elma suyu") is hardly an accusative."""
+    found = maybe_cases(word, grammar.words["nominative"], compound)
+    return [(case, stem) for case, stem in found if not (compound and case == "@i" and not word[:1].isupper())]
+
+
+def readings_of(lemma: str, words: list[str], grammar: Grammar) -> list[str]:
+    """`<verb> <phrases>` in every reading that the endings allow."""
+    chunks = chunks_of(words, grammar)
+    marked = [f"{case} {' '.join(part)}" for case, part in chunks if case]
+    bare = [word for case, part in chunks if not case for word in part]
+    heads = [" ".join(bare)]
+    if bare:
+        heads += [f"{case} {' '.join([*bare[:-1], stem])}" for case, stem in _maybe(bare[-1], len(bare) > 1, grammar)]
+        if len(bare) > 1:
+            # A marked phrase in front of a bare object: "Ankara'ya taşındım" needs none, "fıstığa alerjim var" does.
+            heads += [
+                f"{' '.join(bare[at + 1 :])} {case} {' '.join([*bare[:at], stem])}"
+                for at in range(len(bare) - 1)
+                for case, stem in _maybe(bare[at], False, grammar)
+                if case != "@le"
+            ]
+        if len(bare) > 1:
+            each = [next(iter(_maybe(word, False, grammar)), ("", word)) for word in bare]
+            heads.append(" ".join(squeeze(f"{case} {stem}") for case, stem in each))
+    return [squeeze(" ".join([lemma, head, *marked])) for head in heads]

@@ -1,0 +1,55 @@
+"""Small readings of text that all languages share: even spelling, sentences, words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_APOSTROPHES = str.maketrans(
+    {"’": "'", "‘": "'", "ʼ": "'", "＇": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
+)
+_SPACES = re.compile(r"\s+")
+# Not after a number ("3. Mai", "10.30") nor after a short title ("Dr. Weber").
+_SENTENCES = re.compile(
+    r"(?<=[!?…;])\s+|(?<!\b[A-ZÄÖÜ])(?<!\b\d)(?<!\b\d\d)(?<!\bDr)(?<!\bSt)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bca)\.\s+|\n+"
+)
+_DASHES = re.compile(r"\s+[-–—]+\s+|[–—]")
+_EDGES = ' \t,.;:!?…"()[]-–—*'
+
+
+def even(text: str) -> str:
+    """NFC, one kind of apostrophe and quotation mark; letters are otherwise as they were written."""
+    return unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
+
+
+def lower(text: str) -> str:
+    """Lower case of the same length, so that places in it are places in the text."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(letter.lower()[:1] or letter for letter in text)
+
+
+def lower_in(text: str, language: str) -> str:
+    """Lower case of the same length by the language's own alphabet (Turkish pairs I with ı)."""
+    if language in ("tr", "az"):
+        text = text.replace("I", "ı").replace("İ", "i")
+    return lower(text)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a message, dashes read as commas, without their final stop but with a question mark."""
+    found = []
+    for line in _SENTENCES.split(_DASHES.sub(", ", even(text))):
+        sentence = _SPACES.sub(" ", line).strip(" .;,")
+        if sentence:
+            found.append(sentence)
+    return found
+
+
+def trim(text: str) -> str:
+    """Without spaces and punctuation at the edges."""
+    return text.strip(_EDGES)
+
+
+def squeeze(text: str) -> str:
+    """Single spaces, none before a comma."""
+    return _SPACES.sub(" ", text).replace(" ,", ",").strip()

@@ -1,0 +1,82 @@
+"""Understanding a question: whom it is about, which predicates it may mean, what it asks for, and of which time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.when import find_times
+from aico_memory.domain.formation.wording import even, lower_in, squeeze
+from aico_memory.domain.memory import OPEN
+from aico_memory.domain.recall.matching import stems
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, read."""
+
+    text: str
+    language: str
+    words: frozenset[str]
+    stems: frozenset[str]
+    # where | when | since | who | "" (what, which, yes or no)
+    asks: str
+    # Predicate -> how strongly the wording speaks for it.
+    predicates: Mapping[str, float]
+    # It wants a name ("who is my …", "what is my dog called").
+    naming: bool
+    # It asks for what was before ("used to").
+    former: bool
+    # The time it names itself, or OPEN.
+    at_us: int
+    # Somebody else is named: nouns of relations in the question.
+    relations: frozenset[str]
+    # Words with a capital that are not the first: names.
+    names: frozenset[str]
+
+
+def understand(question: str, grammar: Grammar, tables: FormationTables, asked_at_us: int, zone: str) -> Question:
+    """The question under one language's tables."""
+    text = squeeze(even(question))
+    lowered = lower_in(text, grammar.code)
+    words = [match.group() for match in _WORD.finditer(text)]
+    asks = next((kind for word, kind in grammar.asks if word.search(lowered)), "")
+    predicates: dict[str, float] = {}
+    for name, predicate in tables.predicates.items():
+        surface = predicate.surfaces.get(grammar.code)
+        if surface is None:
+            continue
+        best = 0.0
+        for bag in surface.ask:
+            if all(word.search(lowered) for word in bag):
+                best = max(best, 1.0 + 0.5 * len(bag))
+        if best == 0 and any(re.search(rf"(?<!\w){re.escape(noun)}", lowered) for noun in surface.nouns):
+            best = 1.2
+        if best:
+            predicates[name] = best
+    mentioned = {noun for noun in grammar.relations if _mentions(lowered, noun, grammar)}
+    relations = frozenset(mentioned | {grammar.synonyms[noun] for noun in mentioned if noun in grammar.synonyms})
+    names = frozenset(word.split("'")[0].casefold() for word in words[1:] if word[:1].isupper() and len(word) > 1)
+    at_us = OPEN
+    times = find_times(lowered, grammar.calendar, grammar.code, asked_at_us, zone)
+    if times and times[0].kind in ("at", "ago"):
+        span = times[0].bounds(past=True)
+        at_us = span[1] - 1 if span[1] - span[0] <= 26 * 3_600_000_000 else (span[0] + span[1]) // 2
+    return Question(
+        text=text, language=grammar.code, words=frozenset(lowered.split()), stems=stems(text, grammar.code), asks=asks, predicates=predicates,  # noqa: E501
+        naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
+        relations=relations, names=names,
+    )  # fmt: skip
+
+
+def _mentions(lowered: str, noun: str, grammar: Grammar) -> bool:
+    if grammar.code == "tr":
+        stem = re.escape(noun[:-1]) + (r"[kğ]" if noun.endswith("k") else re.escape(noun[-1]))
+        return bool(re.search(rf"(?<!\w){stem}[ıiuü]?m(?:[ıiuü]z)?(?:[ıiuü]n|[dy][ae]|l[ae]|[ıiuüe])?(?!\w)", lowered))
+    if grammar.code == "de":
+        return bool(re.search(rf"(?<!\w){re.escape(noun)}(?:s|es|n|en|e)?(?!\w)", lowered))
+    return bool(re.search(rf"(?<!\w){re.escape(noun)}s?(?:'s)?(?!\w)", lowered))

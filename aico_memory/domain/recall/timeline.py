@@ -1,0 +1,248 @@
+"""From statements to what held when: changes close, corrections replace, ends close, retractions take back.
+
+The timeline is a function of the statements alone, in the order in which they were said; a late
+arrival therefore takes its own place, and "known then" is the timeline of what had been said by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from aico_memory.domain.formation.formed import SPEAKER, FormedFact
+from aico_memory.domain.memory import OPEN
+from aico_memory.domain.recall.matching import same_object
+
+ATTRIBUTE = "attribute:"
+# "I switched to tea": whichever value was said last.
+NEWEST = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A fact and when it was said; `order` breaks ties (the place in the stream)."""
+
+    id: bytes
+    fact: FormedFact
+    said_at_us: int
+    order: int = 0
+
+
+@dataclass(slots=True)
+class Held:
+    """A value and the interval [from, until) in which it held."""
+
+    statement: Statement
+    subject: str
+    predicate: str
+    from_us: int
+    until_us: int
+    # Never true: corrected or taken back.
+    invalid: bool = False
+    # Statements that say it, the first one first.
+    said_by: list[bytes] = field(default_factory=list)
+    # The statement that closed or invalidated it, and how: change | correct | end | retract | ""
+    closed_by: bytes = b""
+    cause: str = ""
+
+    @property
+    def fact(self) -> FormedFact:
+        return self.statement.fact
+
+    def holds_at(self, at_us: int) -> bool:
+        """Whether it held at that moment."""
+        return not self.invalid and self.from_us <= at_us < self.until_us
+
+
+class Timeline:
+    """What held when, after all statements so far."""
+
+    def __init__(self, loose: frozenset[str] = frozenset()) -> None:
+        self.held: list[Held] = []
+        # Predicates so general that an end of them ("I sold the X") may mean any other with that object.
+        self._loose = loose
+        self._acts: dict[str, Callable[[Statement], None]] = {
+            "assert": self._assert, "correct": self._correct, "end": self._end, "retract": self._retract,
+        }  # fmt: skip
+
+    def say(self, statement: Statement) -> None:
+        """One more statement; they must come in the order in which they were said."""
+        self._acts[statement.fact.act](statement)
+
+    def group(self, subject: str, predicate: str) -> list[Held]:
+        """Everything ever held under a subject and predicate, invalid ones aside."""
+        return [held for held in self.held if held.subject == subject and held.predicate == predicate and not held.invalid]
+
+    def _add(self, statement: Statement, from_us: int, until_us: int, subject: str = "", predicate: str = "") -> Held:
+        fact = statement.fact
+        held = Held(statement, subject or fact.subject, predicate or fact.predicate, from_us, until_us, said_by=[statement.id])
+        self.held.append(held)
+        return held
+
+    def _assert(self, statement: Statement) -> None:
+        fact = statement.fact
+        group = self.group(fact.subject, fact.predicate)
+        over = fact.valid_until_us <= statement.said_at_us
+        for held in group:
+            if (
+                _same(held, fact.object_key)
+                and held.until_us > fact.valid_from_us
+                and not over
+                and held.from_us <= max(fact.valid_from_us, statement.said_at_us)
+            ):
+                self._again(held, statement)
+                return
+        if fact.corrected == NEWEST:
+            live = [held for held in group if held.holds_at(fact.valid_from_us)]
+            for held in sorted(live, key=_newness)[-1:]:
+                _close(held, fact.valid_from_us, statement, "change")
+        elif fact.corrected:
+            for held in group:
+                if _same(held, fact.corrected) and held.until_us > fact.valid_from_us:
+                    _close(held, fact.valid_from_us, statement, "change")
+        bounded = fact.valid_until_us != OPEN
+        if fact.single_valued and not over and not bounded:
+            for held in group:
+                self._supersede(held, statement)
+        self._add(statement, fact.valid_from_us, fact.valid_until_us)
+
+    def _again(self, held: Held, statement: Statement) -> None:
+        """Said once more: evidence, and its beginning or end where these are named now."""
+        held.said_by.append(statement.id)
+        fact = statement.fact
+        if fact.valid_until_us != OPEN and held.until_us == OPEN and fact.valid_until_us > statement.said_at_us:
+            held.until_us = fact.valid_until_us
+        if 0 < fact.valid_from_us < held.from_us:
+            held.from_us = fact.valid_from_us
+        if fact.valid_until_us == OPEN and fact.single_valued:
+            for other in self.group(held.subject, held.predicate):
+                later = other is not held and other.statement.said_at_us > held.statement.said_at_us
+                open_now = other.until_us == OPEN and other.from_us <= statement.said_at_us
+                if later and open_now and not _same(other, fact.object_key):
+                    # It was another one in between; from now on it is this one again.
+                    _close(other, fact.valid_from_us, statement, "change")
+
+    @staticmethod
+    def _supersede(held: Held, statement: Statement) -> None:
+        start = statement.fact.valid_from_us
+        if held.from_us > statement.said_at_us or held.until_us <= start:
+            # Still to come, or over already.
+            return
+        _close(held, max(start, held.from_us) if start >= held.from_us else held.from_us, statement, "change")
+
+    def _correct(self, statement: Statement) -> None:
+        fact = statement.fact
+        targets = self._targets(statement, fact.corrected, newest_only=True)
+        targets = [held for held in targets if not _same(held, fact.object_key) or held.fact.object_key == fact.corrected]
+        if not targets:
+            if fact.predicate:
+                self._assert(statement)
+            return
+        start, until = min(held.from_us for held in targets), fact.valid_until_us
+        first = targets[0]
+        for held in targets:
+            held.invalid, held.closed_by, held.cause = True, statement.id, "correct"
+        explicit = fact.valid_from_us < statement.said_at_us and fact.valid_from_us > 0
+        if until == OPEN:
+            until = max(held.until_us for held in targets)
+        predicate = (
+            first.predicate
+            if not fact.predicate or (first.predicate != fact.predicate and not fact.single_valued)
+            else fact.predicate
+        )
+        subject = first.subject if not fact.predicate else fact.subject
+        again = [held for held in self.group(subject, predicate) if _same(held, fact.object_key) and held.until_us >= until]
+        if again:
+            again[0].said_by.append(statement.id)
+            again[0].from_us = min(again[0].from_us, start)
+            return
+        self._add(statement, fact.valid_from_us if explicit else start, until, subject, predicate)
+
+    def _end(self, statement: Statement) -> None:
+        at = statement.fact.valid_from_us
+        for held in self._targets(statement, statement.fact.object_key, newest_only=False):
+            if held.until_us > at:
+                _close(held, max(at, held.from_us), statement, "end")
+
+    def _retract(self, statement: Statement) -> None:
+        for held in self._targets(statement, statement.fact.object_key, newest_only=not statement.fact.object_key):
+            held.invalid, held.closed_by, held.cause = True, statement.id, "retract"
+
+    def _targets(self, statement: Statement, key: str, newest_only: bool) -> list[Held]:
+        """What a correction, end or retraction speaks of."""
+        fact = statement.fact
+        mine = [
+            held
+            for held in self.held
+            if (
+                held.subject == fact.subject
+                and not held.invalid
+                and held.from_us <= max(statement.said_at_us, fact.valid_from_us)
+            )
+            or (held.subject == fact.subject and not held.invalid and fact.act != "end")
+        ]
+        if not fact.predicate:
+            mine = [held for held in self.held if not held.invalid]
+            chosen = [held for held in mine if _same(held, key)] if key else mine
+            return sorted(chosen, key=_newness)[-1:]
+        group = [held for held in mine if held.predicate == fact.predicate]
+        if key:
+            exact = [held for held in group if _same(held, key)]
+            if not exact and (fact.predicate in self._loose or fact.act != "end"):
+                exact = [held for held in mine if _same(held, key)]
+            return exact if not newest_only else sorted(exact, key=_newness)[-1:]
+        live = [held for held in group if held.until_us > statement.said_at_us]
+        if newest_only:
+            return sorted(live or group, key=_newness)[-1:]
+        return live
+
+
+def _newness(held: Held) -> tuple[int, int, int]:
+    return held.statement.said_at_us, held.statement.order, held.from_us
+
+
+def _same(held: Held, key: str) -> bool:
+    return same_object(held.fact.object_key, key, held.fact.language)
+
+
+def _close(held: Held, at_us: int, statement: Statement, cause: str) -> None:
+    held.until_us, held.closed_by, held.cause = at_us, statement.id, cause
+
+
+def resolve(
+    statements: Iterable[Statement], known_as_of_us: int = OPEN, loose: frozenset[str] = frozenset({"owns", "uses"})
+) -> list[Held]:
+    """What held when, by all that had been said at `known_as_of`."""
+    known = sorted(
+        (statement for statement in statements if statement.said_at_us <= known_as_of_us),
+        key=lambda statement: (statement.said_at_us, statement.order),
+    )
+    names = aliases([statement.fact for statement in known])
+    timeline = Timeline(loose)
+    for statement in known:
+        timeline.say(statement)
+    for held in timeline.held:
+        held.subject = names.get(held.subject, held.subject)
+    return timeline.held
+
+
+def aliases(facts: Sequence[FormedFact]) -> dict[str, str]:
+    """ "sister" -> "lena", where the speaker has named exactly one sister."""
+    named: dict[str, set[str]] = {}
+    for fact in facts:
+        if (
+            fact.subject == SPEAKER
+            and fact.predicate.startswith(ATTRIBUTE)
+            and fact.act in ("assert", "correct")
+            and fact.value
+        ):
+            named.setdefault(fact.predicate.removeprefix(ATTRIBUTE), set()).add(fact.value.casefold())
+    return {noun: next(iter(values)) for noun, values in named.items() if len(values) == 1}
+
+
+def at(held: Sequence[Held], at_us: int) -> list[Held]:
+    """What of one subject and predicate held then: of a single-valued one the value that began last."""
+    true = [one for one in held if one.holds_at(at_us)]
+    if len(true) > 1 and true[0].fact.single_valued:
+        return [max(true, key=lambda one: (one.from_us, *_newness(one)))]
+    return sorted(true, key=_newness)

@@ -1,0 +1,153 @@
+"""Reading what the fact rules know: the `facts` part of each language's file, and the predicates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from aico_memory.domain.formation.grammar import (
+    Calendar,
+    FormationTables,
+    Grammar,
+    Pattern,
+    Predicate,
+    Surface,
+    compile_pattern,
+    compile_question,
+)  # fmt: skip
+from aico_memory.domain.formation.inflection import Forms, english_forms, german_forms, turkish_stems
+from aico_memory.errors import ConfigurationInvalid
+from aico_memory.paths import Home, config_file, shipped_config
+
+PREDICATES_FILE = "predicates.yaml"
+FOLDER = "language"
+_INFLECT: Mapping[str, Callable[[list[str]], Forms]] = {
+    "english": english_forms, "german": german_forms, "turkish": turkish_stems,
+}  # fmt: skip
+T = TypeVar("T")
+_GROUPS = (
+    "speaker", "pronouns", "subjects", "possessives", "own", "determiners", "tails", "prepositions", "stops", "adverbs", "openers",  # noqa: E501
+    "empty", "favourites", "name_nouns", "professions", "no_values", "no_open", "sudden", "nouns_too", "participles", "once",
+    "reflexives", "first_verbs", "events", "copulas", "perish", "announced", "switches", "naming_verbs",
+    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now",
+)  # fmt: skip
+_MARKS = (
+    "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
+    "ended", "change", "leaving", "apposition",
+    "no_more",
+    "denied",
+)  # fmt: skip
+
+
+def load_formation_tables(home: Home) -> FormationTables:
+    """Grammars of every language that has one, and the predicates; ConfigurationInvalid names file and key."""
+    files: dict[str, Path] = {}
+    for folder in (shipped_config() / FOLDER, home.config / FOLDER):
+        files.update({path.stem: path for path in sorted(folder.glob("*.yaml"))})
+    grammars: dict[str, Grammar] = {}
+    for code, path in sorted(files.items()):
+        content = _read(path)
+        if "facts" in content:
+            grammars[code] = _guarded(path, partial(_grammar, code, content["facts"]))
+    path = config_file(home, PREDICATES_FILE)
+    content = _read(path)
+    return _guarded(path, partial(_tables, content, grammars))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigurationInvalid(f"{path} cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigurationInvalid(f"{path} must hold a mapping")
+    return content
+
+
+def _guarded(path: Path, build: Callable[[], T]) -> T:
+    try:
+        return build()
+    except (KeyError, TypeError, AttributeError, ValueError, re.error) as error:
+        raise ConfigurationInvalid(f"{path}: the facts cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _grammar(code: str, content: Mapping[str, Any]) -> Grammar:
+    if unknown := set(content["words"]) - set(_GROUPS):
+        raise ValueError(f"unknown key words.{sorted(unknown)[0]}")
+    if unknown := set(content["marks"]) - set(_MARKS):
+        raise ValueError(f"unknown key marks.{sorted(unknown)[0]}")
+    words = {group: frozenset(str(word) for word in content["words"].get(group, ())) for group in _GROUPS}
+    marks = {name: tuple(re.compile(mark) for mark in content["marks"].get(name, ())) for name in _MARKS}
+    forms = _INFLECT[content["parser"]](str(content["verbs"]).split())
+    relations = {str(noun): True for noun in content["relations"]["single"]}
+    relations.update({str(noun): False for noun in content["relations"]["many"]})
+    return Grammar(
+        code=code,
+        parser=content["parser"],
+        calendar=_calendar(content["calendar"]),
+        words=words,
+        marks=marks,
+        verbs={form: lemma for form, (lemma, _) in forms.items()},
+        tenses={form: tense for form, (_, tense) in forms.items()},
+        relations=relations,
+        asks=tuple(
+            (re.compile(rf"(?<!\w){word}(?!\w)"), str(kind))
+            for word, kind in sorted(content["questions"]["asks"].items(), key=lambda pair: -len(pair[0]))
+        ),
+        naming=re.compile(content["questions"]["naming"]),
+        former=re.compile(content["questions"]["former"]),
+        synonyms={str(one): str(other) for one, other in (content["relations"].get("same") or {}).items()},
+        templates=content.get("templates") or {},
+    )
+
+
+def _calendar(content: Mapping[str, Any]) -> Calendar:
+    words = {
+        name: {str(word): value for word, value in content[name].items()}
+        for name in ("weekdays", "months", "units", "numbers", "days", "steps")
+    }
+    forms = {name: tuple(part) for name, part in content["forms"].items()}
+    cues = frozenset(words["weekdays"]) | frozenset(words["months"]) | frozenset(words["units"]) | frozenset(words["days"])
+    return Calendar(**words, forms=forms, cues=cues)
+
+
+def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar]) -> FormationTables:
+    predicates = {
+        name: Predicate(
+            name=name,
+            single_valued=bool(entry["single_valued"]),
+            kind=str(entry["kind"]),
+            surfaces={code: _surface(entry[code], grammar) for code, grammar in grammars.items() if code in entry},
+            falls_back=tuple(entry.get("falls_back", ())),
+            opposite=str(entry.get("opposite", "")),
+            ends=tuple(entry.get("ends", ())),
+            temporal=bool(entry.get("temporal", False)),
+            relation=bool(entry.get("relation", False)),
+            general=bool(entry.get("general", False)),
+            type=str(entry.get("type", "")),
+            permanent=bool(entry.get("permanent", False)),
+            over=tuple(entry.get("over", ())),
+        )
+        for name, entry in content["predicates"].items()
+    }
+    types: dict[str, set[str]] = {}
+    for entry in content["types"].values():
+        for kind, known in entry.items():
+            if isinstance(known, list):
+                types.setdefault(kind, set()).update(str(word) for word in known)
+    endings = {code: tuple(map(str, known)) for code, known in content["profession_endings"].items()}
+    return FormationTables(grammars, predicates, {kind: frozenset(known) for kind, known in types.items()}, endings)
+
+
+def _surface(entry: Mapping[str, Any], grammar: Grammar) -> Surface:
+    say: list[Pattern] = [compile_pattern(str(text), grammar.words["stops"]) for text in entry.get("say", ())]
+    return Surface(
+        say=tuple(say),
+        ask=tuple(compile_question(str(text)) for text in entry.get("ask", ())),
+        nouns=frozenset(str(noun) for noun in entry.get("nouns", ())),
+    )
