@@ -178,6 +178,12 @@ class ConsolidationHandlers(Handlers):
             else:
                 runs = ledger.runs(min(request.limit or DEFAULT_RUNS, MAX_RUNS))
             found = [run_message(run, ledger.user_counts(run.run_id), ledger.totals(run.run_id)) for run in runs]
+        # Whoever hears "complete" may rely on working memory having been told: a run whose last words are still on
+        # their way to the bus goes on.
+        if self.state.outgoing(1):
+            for run_shown in found:
+                if run_shown.status == Status.DONE.value:
+                    run_shown.status = Status.ACTIVE.value
         return sleep_pb2.RunsPage(runs=found)
 
 
