@@ -36,8 +36,11 @@ def checked_text(value: object, what: str, most: int | None = None, *, empty: bo
 
 
 def checked_user(user_id: object) -> str:
-    """A user id: not empty, at most 256 characters."""
-    return checked_text(user_id, "user_id", MAX_NAME)
+    """A user id: not empty, at most 256 characters, no control characters."""
+    user = checked_text(user_id, "user_id", MAX_NAME)
+    if not user.isprintable():
+        raise InvalidMessage("user_id has control characters")
+    return user
 
 
 def optional_text(value: object, what: str, most: int = MAX_NAME) -> str:
@@ -114,6 +117,8 @@ def _checked_message(
         raise InvalidMessage(f"{where}.role is {role!r}; allowed are {', '.join(ROLES)}")
     given = message.get("id")
     identifier = None if given is None else checked_id(given, f"{where}.id")
+    if identifier is not None and not identifier.int:
+        raise InvalidMessage(f"{where}.id is the nil UUID, which names nothing")
     return identifier, working_pb2.Message(
         user_id=user_id,
         session_id=session_id,

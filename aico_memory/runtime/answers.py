@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 from aico_memory.contracts.envelope import Event, open_record, reply_record
 from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord, StampedRecord
-from aico_memory.errors import AicoMemoryError, InvalidMessage, RateLimited
+from aico_memory.errors import AicoMemoryError, InvalidMessage, RateLimited, TooLarge
 from aico_memory.runtime.poison import answers_of_failure, as_error
 from aico_memory.runtime.ports import LinkPort
 
@@ -26,9 +26,16 @@ class Answers:
     """Decodes requests, answers each in a thread, drops what nobody waits for any more."""
 
     def __init__(
-        self, answers: Mapping[str, Answer], link: LinkPort, threads: int, waiting: int, log: FilteringBoundLogger
+        self,
+        answers: Mapping[str, Answer],
+        link: LinkPort,
+        threads: int,
+        waiting: int,
+        log: FilteringBoundLogger,
+        most_bytes: int,
     ) -> None:
         self._answers = answers
+        self._most_bytes = most_bytes
         self._link = link
         self._log = log
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="answer")
@@ -108,7 +115,12 @@ class Answers:
 
     def _reply(self, event: Event, outcome: Message | AicoMemoryError) -> None:
         if event.reply_to.startswith(REPLY_PREFIX):
-            self._send(reply_record(event, outcome), event.topic)
+            reply = reply_record(event, outcome)
+            if len(reply.envelope) > self._most_bytes:
+                # The bus would refuse it, and the requester would wait for nothing.
+                size = f"{len(reply.envelope)} bytes; the bus carries {self._most_bytes}"
+                reply = reply_record(event, TooLarge(f"The answer has {size}", "Ask for less at a time."))
+            self._send(reply, event.topic)
 
     def _send(self, reply: OutgoingRecord, topic: str) -> None:
         try:

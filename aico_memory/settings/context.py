@@ -34,6 +34,9 @@ class ContextSettings(Section):
     answer_bytes: int = Field(
         default=3_000_000, ge=10_000, le=14_000_000, description="Most bytes of a search's records; the bus bounds answers too."
     )
+    item_characters: int = Field(
+        default=20_000, ge=100, le=1_000_000, description="Longest text of one item of a context; `get` has the whole."
+    )
     max_items: int = Field(default=15, ge=1, le=200, description="Most items of one context.")
     max_tokens: int = Field(default=800, ge=16, le=100_000, description="Tokens of a context that names no bound.")
     item_share: float = Field(

@@ -15,7 +15,7 @@ from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.language.detection import is_foreign
 from aico_memory.domain.language.small_talk import small_talk
 from aico_memory.domain.language.tables import PhraseTable
-from aico_memory.domain.retrieval.budget import fit
+from aico_memory.domain.retrieval.budget import ELLIPSIS, fit
 from aico_memory.domain.retrieval.fusion import Fused, Ranking, fuse
 from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.ports import LinkPort
@@ -101,7 +101,8 @@ class ReadPath:
         started = monotonic()
         answer = context_pb2.ContextAnswer(
             text=fitted.text, tokens=fitted.tokens, degraded=found.degraded, model=found.model, intent=plan.intent,
-            tokenizer=self._counter.name, items=map(_item_message, fitted.items),
+            tokenizer=self._counter.name,
+            items=[_item_message(item, settings.item_characters) for item in fitted.items],
         )  # fmt: skip
         if request.explain:
             answer.dropped.extend(semantic_pb2.DroppedItem(id=id_, rule=rule) for id_, rule in (*dropped, *fitted.dropped))
@@ -173,9 +174,10 @@ def _item(one: Fused, found: Found) -> ContextItem:
     return replace(found.turns[one.id], score=one.score, shares=one.shares)
 
 
-def _item_message(item: ContextItem) -> context_pb2.ContextItem:
+def _item_message(item: ContextItem, longest: int) -> context_pb2.ContextItem:
+    text = item.text if len(item.text) <= longest else item.text[:longest].rstrip() + ELLIPSIS
     return context_pb2.ContextItem(
-        id=item.id, text=item.text, kind=item.kind, tier=item.tier, layer=item.layer, score=item.score,
+        id=item.id, text=text, kind=item.kind, tier=item.tier, layer=item.layer, score=item.score,
         shares=questions.shares_of(item.shares.items()), evidence=item.evidence, tokens=item.tokens,
         said_at_us=item.said_at_us,
     )  # fmt: skip

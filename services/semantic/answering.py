@@ -20,7 +20,6 @@ from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import (
     evolution_message,
     id_bytes,
-    id_text,
     own_scope,
     record_message,
     scopes_of,
@@ -93,8 +92,9 @@ class Answering:
         view = view_of(scopes_of(message.scopes, event.user), message.filters, self._clock.now_us())
         after = id_bytes(message.after) if message.after else b""
         found = self._store.page(view, after, limit + 1)
-        following = id_text(found[limit - 1].memory_id) if len(found) > limit else ""
-        return semantic_pb2.MemoryPage(records=self.records(found[:limit]), next=following)
+        records = _first_that_fit(self.records(found[:limit]))
+        following = records[-1].memory_id if len(found) > len(records) else ""
+        return semantic_pb2.MemoryPage(records=records, next=following)
 
     def history(self, event: Event) -> semantic_pb2.MemoryHistory:
         """How a memory came to be as it is, its creation first. Raises NotFound."""
@@ -154,6 +154,16 @@ def _of_version(memory: Memory, evidence: Mapping[bytes, Sequence[Evidence]]) ->
         return evidence[memory.memory_id]
     # An earlier version rests on what was known before the edit.
     return [one for one in evidence[memory.version_of] if one.at_us < memory.invalidated_at_us]
+
+
+def _first_that_fit(records: Sequence[semantic_pb2.MemoryRecord]) -> Sequence[semantic_pb2.MemoryRecord]:
+    """The first records that one answer carries; always one."""
+    room = _ANSWER_BYTES
+    for place, record in enumerate(records):
+        room -= record.ByteSize()
+        if room < 0 and place:
+            return records[:place]
+    return records
 
 
 def _that_fit(

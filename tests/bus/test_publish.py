@@ -139,7 +139,7 @@ def test_each_kind_of_unfit_record_is_refused_with_its_code(make_broker, connect
         (OutgoingRecord(new_id().bytes, MESSAGE, "alice", b""), "invalid_message"),
         (OutgoingRecord(bytes(16), MESSAGE, "alice", b"x"), "invalid_message"),
         (OutgoingRecord(new_id().bytes, MESSAGE, "a\nb", b"x"), "invalid_message"),
-        (OutgoingRecord(new_id().bytes, MESSAGE, "a" * 300, b"x"), "invalid_message"),
+        (OutgoingRecord(new_id().bytes, MESSAGE, "a" * 1025, b"x"), "invalid_message"),
         (OutgoingRecord(new_id().bytes, "memory/bus/audit/v1/", "", b"x"), "access_denied"),
         (OutgoingRecord(new_id().bytes, SEARCH, "alice", b"x"), "invalid_message"),
         (OutgoingRecord(new_id().bytes, MESSAGE[:-1], "alice", b"x"), "unknown_topic"),

@@ -6,6 +6,7 @@ import os
 import signal
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -81,6 +82,39 @@ def test_after_flush_every_message_is_found_by_its_words_and_by_its_meaning(depl
         assert worker_status(link, "semantic")["index_outbox"] == 0
 
 
+def test_messages_as_large_as_the_bus_takes_them_come_back_whole_and_hold_nothing_up(deployment: Deployment) -> None:
+    user = someone()
+    texts = [(f"{number} " + f"ledger{number} " * 120_000)[:1_000_000] for number in range(5)]
+    with deployment.client() as client:
+        client.add([said(text) for text in texts], user_id=user, session_id="s")
+        client.flush(60)
+        assert [one["content"] for one in client.messages(user)] == texts
+        assert sorted(contents(client.get_all(user))) == texts
+        assert contents(client.search("ledger3", user, top_k=1)) == [texts[3]]
+        context = client.context("ledger3", user, session_id="s", max_tokens=300)
+        assert "ledger" in context["text"]
+        assert context["tokens"] <= 300
+        assert client.sleep_now(user, wait=True, timeout_seconds=60)["experiences"] == 5
+        memory = client.search("ledger1", user, top_k=1)["results"][0]["id"]
+        client.update(memory, texts[2], user)
+        assert client.get(memory, user)["memory"] == texts[2]
+    exported = deployment.ok("export", "--canonical", "--user", user).out
+    assert all(text in exported for text in texts)
+
+
+def test_many_who_send_one_id_at_once_have_one_effect(deployment: Deployment) -> None:
+    user, event = someone(), str(uuid.uuid4())
+    before = head_of_messages(deployment)
+
+    def send(_: int) -> list[str]:
+        with deployment.client() as client:
+            return client.add([said("Who was first?", id=event)], user_id=user)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(send, range(16))) == [[event]] * 16
+    assert head_of_messages(deployment) == before + 1
+
+
 def test_flush_of_one_client_does_not_wait_for_what_others_publish(deployment: Deployment) -> None:
     with deployment.client() as quiet, deployment.client() as busy:
         quiet.flush(0.001)
@@ -119,6 +153,8 @@ WRONG: list[tuple[type[Exception], Any, str]] = [
     (InvalidMessage, {"content": "hi"}, "role"),
     (InvalidMessage, {"role": "user", "content": "hi", "colour": "red"}, "colour"),
     (InvalidMessage, {"role": "user", "content": "hi", "id": "not-a-uuid"}, "id"),
+    (InvalidMessage, {"role": "user", "content": "hi", "id": str(uuid.UUID(int=0))}, "nil UUID"),
+    (InvalidMessage, {"role": "user", "content": "hi", "timestamp": "9999-12-31T23:59:59Z"}, "calendar"),
     (InvalidMessage, {"role": "user", "content": "hi", "metadata": ["a"]}, "metadata"),
     (InvalidMessage, {"role": "user", "content": "hi", "metadata": {"a": float("nan")}}, "metadata"),
     (InvalidMessage, {"role": "user", "content": "half a \ud800 pair"}, "content"),

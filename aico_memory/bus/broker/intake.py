@@ -34,7 +34,8 @@ from aico_memory.log import get_logger
 from aico_memory.settings.bus import BusSettings
 
 _GRANTS_PER_CONNECTION = 4096
-_USER_BYTES = 256
+# 256 characters, whatever their encoding.
+_USER_BYTES = 1024
 _RESYNC_SECONDS = 0.2
 _REFUSED_STAMP = bytes(16)
 _NO_ID = bytes(16)

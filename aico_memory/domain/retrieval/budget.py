@@ -11,6 +11,8 @@ from aico_memory.domain.retrieval.formatting import format_block, format_line
 ELLIPSIS = "…"
 # Tokens of text that a shortened item keeps at least: fewer say nothing.
 LEAST_TEXT = 24
+# Letters for each token there may be: beyond that a text is cut before its tokens are counted, which takes time.
+LETTERS_PER_TOKEN = 16
 Count = Callable[[str], int]
 
 
@@ -66,12 +68,13 @@ def shorten(text: str, limit: int, count: Count) -> str:
 
 def _line(item: ContextItem, limit: int, count: Count) -> tuple[str, int]:
     """The item's line, of a shortened text where it has more than `limit` tokens, and its tokens."""
-    line = format_line(item)
+    most = LETTERS_PER_TOKEN * max(limit, LEAST_TEXT)
+    text = item.text if len(item.text) <= most else item.text[:most].rstrip() + ELLIPSIS
+    line = format_line(item, text)
     size = count(line)
     if size <= limit:
         return line, size
-    text = count(item.text)
-    line = format_line(item, shorten(item.text, max(LEAST_TEXT, text - (size - limit)), count))
+    line = format_line(item, shorten(text, max(LEAST_TEXT, count(text) - (size - limit)), count))
     return line, count(line)
 
 

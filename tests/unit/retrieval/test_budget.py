@@ -103,3 +103,16 @@ def test_a_shortened_item_still_says_something() -> None:
     fitted = fit([long], max_items=5, max_tokens=40, count=words)
     assert fitted.text.count("word") == LEAST_TEXT
     assert fitted.tokens <= 40
+
+
+def test_of_an_endless_text_only_so_much_is_counted_as_could_have_a_place() -> None:
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return len(text.split())
+
+    endless = ContextItem("a", "word " * 1_000_000, "record", "episodic", "L1")
+    fitted = fit([endless], max_items=5, max_tokens=100, count=count)
+    assert 0 < fitted.tokens <= 100
+    assert max(counted) < 5_000
