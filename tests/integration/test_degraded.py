@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
+import psutil
 import pytest
 
 from aico_memory.bus.link import read_address
 from aico_memory.errors import BusUnavailable, DeadlineExceeded
+from aico_memory.runtime.deployment import running_supervisor
 from aico_memory.runtime.probe import broker_says
 from aico_memory.runtime.processes import await_running
 from aico_memory.settings.load import load_settings
@@ -226,3 +228,21 @@ def test_workers_that_die_together_come_back_and_miss_nothing(run: Deployment) -
         client.flush(60)
         assert [one["content"] for one in client.messages(user)] == ["one", "two"]
         assert sorted(contents(client.search("one two", user))) == ["one", "two"]
+
+
+def test_a_supervisor_that_is_killed_takes_its_processes_with_it_and_the_next_goes_on(run: Deployment) -> None:
+    user = someone()
+    processes = [psutil.Process(pid) for pid in run.pids().values() if pid is not None]
+    supervisor = running_supervisor(run.home)
+    assert supervisor is not None
+    with run.client() as client:
+        client.add([said("under the first")], user_id=user)
+        os.kill(supervisor, signal.SIGKILL)
+        # No orphan may hold a store or a port against those who come next.
+        assert psutil.wait_procs(processes, timeout=10)[1] == []
+        assert run.run("status", "--json").json["running"] is False
+        run.up()
+        client.add([said("under the second")], user_id=user)
+        client.flush(60)
+        assert [one["content"] for one in client.messages(user)] == ["under the first", "under the second"]
+        assert sorted(contents(client.search("under", user))) == ["under the first", "under the second"]

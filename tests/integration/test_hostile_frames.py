@@ -22,9 +22,10 @@ from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import new_id
 from aico_memory.runtime.probe import broker_says
 from aico_memory.runtime.settling import quiet
-from aico_memory.vault.curve_keys import load_identity
+from aico_memory.vault.curve_keys import add_identity, load_identity, revoke_identity
 from scripts.fuzz_bus import Insider, attack_from_outside, hostile_frames, mutated
 from tests.support.deployment import Deployment, contents, eventually, said
+from tests.support.raw_bus import failed_handshake, raw_bus
 
 pytestmark = pytest.mark.deployment
 MESSAGES = "memory/working/message/v1/"
@@ -107,6 +108,35 @@ def test_hostile_frames_from_an_authenticated_client_break_nothing(deployment: D
 
 def test_bytes_from_outside_break_nothing(deployment: Deployment, unharmed: Worker) -> None:
     assert attack_from_outside(address_of(deployment), random.Random(12), 100) > 500
+
+
+def test_junk_on_the_delivery_socket_bans_its_sender_and_costs_nobody_else_anything(
+    deployment: Deployment, unharmed: Worker
+) -> None:
+    name = f"junk-{uuid.uuid4().hex[:8]}"
+    add_identity(deployment.home, name, "client")
+    with deployment.client("operator") as listener, listener.subscribe(MESSAGES) as heard, deployment.link() as operator:
+        before = broker_says(operator, "statistics")["delivery"]["rebuilds"]
+        with raw_bus(deployment.home, name) as evil:
+            evil.send_upstream(b"\x07junk")
+
+            def rebuilt() -> bool | None:
+                return True if broker_says(operator, "statistics")["delivery"]["rebuilds"] > before else None
+
+            assert eventually(rebuilt, "the delivery socket was not made anew")
+        assert failed_handshake(deployment.home, load_identity(deployment.home, name))[1] == 400
+        user = someone()
+        with deployment.client() as client:
+            client.add([said("after the junk")], user_id=user)
+            client.flush(30)
+            assert contents(client.search("junk", user)) == ["after the junk"]
+        # Who listened was cut off with the others, and misses nothing.
+        found = heard.next(10)
+        while found is not None and found["user_id"] != user:
+            found = heard.next(10)
+        assert found is not None
+        assert found["fields"]["content"] == "after the junk"
+    revoke_identity(deployment.home, name)
 
 
 EXTREMES: dict[int, tuple[Any, ...]] = {

@@ -38,6 +38,7 @@ class RawBus:
         self.session = os.urandom(16)
         self.sequence = 1
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._sockets: list[zmq.Socket[bytes]] = []
         self.dealer = self._socket(zmq.DEALER)
         self.dealer.connect(address.router)
 
@@ -94,6 +95,13 @@ class RawBus:
             assert frame is not None, "the broker did not answer the subscription"
         return sub
 
+    def send_upstream(self, frame: bytes) -> None:
+        """A frame to the delivery socket, which takes nothing but subscriptions."""
+        upstream = self._socket(zmq.XSUB)
+        upstream.connect(self._address.delivery)
+        upstream.send(frame)
+        assert upstream.poll(5000, zmq.POLLOUT)
+
     def read(self, *topics: str, user: str = "") -> list[StampedRecord]:
         """Everything the journal gives this identity of these topics."""
         found: list[StampedRecord] = []
@@ -115,10 +123,13 @@ class RawBus:
 
     def close(self) -> None:
         """Close without waiting."""
-        self._context.destroy(linger=0)
+        for socket in self._sockets:
+            socket.close(linger=0)
+        self._context.term()
 
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
         made = self._context.socket(kind)
+        self._sockets.append(made)
         made.linger = 0
         made.set_hwm(0)
         made.curve_publickey, made.curve_secretkey = self.keys.public, self.keys.secret
