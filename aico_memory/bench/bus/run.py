@@ -63,7 +63,8 @@ def run_bus(plan: Plan, progress: Progress) -> tuple[list[Row], list[Bar], list[
                 for contestant in (ours, proxy, *found):
                     if load.coalesce > 1 and contestant is not ours:
                         continue
-                    _take(samples, contestant, name, load, 0)
+                    if contestant.acknowledges:
+                        _take(samples, contestant, name, load, 0)
                     if contestant.delivers:
                         _take(samples, contestant, name + ", delivered", load, 1)
         _take_requests(samples, ours, proxy, plan, progress)

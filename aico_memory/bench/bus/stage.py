@@ -39,6 +39,8 @@ class Contestant:
     delivers: bool
     pid: int = 0
     listen_place: Any = None
+    # A proxy acknowledges nothing, and blocks where nobody listens.
+    acknowledges: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ def raw_proxy() -> Iterator[Contestant]:
     worker = Worker(run_proxy, public, secret, ports)
     worker.ready()
     try:
-        yield Contestant("raw C proxy, CURVE", "proxy", (ports[0], public), True, listen_place=(ports[1], public))
+        yield Contestant(
+            "raw C proxy, CURVE", "proxy", (ports[0], public), True, listen_place=(ports[1], public), acknowledges=False
+        )
     finally:
         worker.end()
 
