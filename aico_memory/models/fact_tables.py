@@ -34,11 +34,20 @@ _GROUPS = (
     "speaker", "pronouns", "subjects", "possessives", "own", "determiners", "tails", "prepositions", "stops", "adverbs", "openers",  # noqa: E501
     "empty", "favourites", "name_nouns", "professions", "no_values", "no_open", "sudden", "nouns_too", "participles", "once",
     "reflexives", "first_verbs", "events", "copulas", "perish", "announced", "switches", "naming_verbs",
+    "states",
+    "deserts",
+    "lost",
+    "cancels",
+    "exchange_reading",
+    "people",
     "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
     "ended", "change", "leaving", "apposition",
+    "unsaid",
+    "meant",
+    "exchange",
     "no_more",
     "denied",
 )  # fmt: skip

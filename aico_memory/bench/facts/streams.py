@@ -55,11 +55,11 @@ def load_streams() -> list[Stream]:
     folder = files("aico_memory.bench.facts") / "streams"
     for path in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if path.name.endswith(".yaml"):
-            found.extend(_streams(yaml.safe_load(path.read_text(encoding="utf-8"))))
+            found.extend(_streams(path.name.removesuffix(".yaml"), yaml.safe_load(path.read_text(encoding="utf-8"))))
     return found
 
 
-def _streams(content: dict[str, object]) -> Iterator[Stream]:
+def _streams(name: str, content: dict[str, object]) -> Iterator[Stream]:
     language = str(content["language"])
     entries = content["streams"]
     assert isinstance(entries, list)
@@ -68,7 +68,7 @@ def _streams(content: dict[str, object]) -> Iterator[Stream]:
         last = max(message.at_us for message in said)
         now = _moment(str(entry["now"])) if "now" in entry else last + round(AFTERWARDS.total_seconds() * 1e6)
         yield Stream(
-            id=f"{language}-{number + 1:03d}",
+            id=f"{name}-{number + 1:03d}",
             language=language,
             half="held out" if number % 2 else "develop",
             now_us=now,

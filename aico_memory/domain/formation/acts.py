@@ -31,10 +31,20 @@ class Speech:
     denied: bool = False
 
 
+_TOLD = re.compile(r"(?i)\b(?:did|have) i\b|\bdid you know\b|\bich\b|\bwusstest\b")
+
+
 def read_speech(sentence: str, grammar: Grammar) -> Speech:
     """Openers, contrasts and retractions of one sentence, taken off it."""
     speech = Speech(sentence.strip())
-    if _any(grammar, "silent", speech.text):
+    if any(mark.search(speech.text) for mark in grammar.marks["unsaid"]):
+        # "I said …, but that's wrong": what comes next corrects it.
+        return Speech("", act="correct")
+    for mark in grammar.marks["meant"]:
+        if match := mark.match(speech.text):
+            return Speech("", act="correct", elliptic=trim(match["v"]))
+    told = any(mark.match(speech.text) and _TOLD.search(mark.match(speech.text).group()) for mark in grammar.marks["fillers"])  # type: ignore[union-attr]
+    if not told and _any(grammar, "silent", speech.text):
         speech.silent = True
         return speech
     _openers(speech, grammar)
@@ -59,6 +69,9 @@ def _openers(speech: Speech, grammar: Grammar) -> None:
                 if match is None:
                     continue
                 speech.text = squeeze(speech.text[match.end() :].lstrip(" ,:;.-–"))
+                if name == "fillers" and _TOLD.search(match.group()):
+                    # "Did I mention that …?" tells.
+                    speech.text = speech.text.rstrip("?")
                 if name == "explicit":
                     speech.explicit = True
                 elif name in ("correct", "retract"):

@@ -82,7 +82,9 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         and grammar.tenses.get(first) in ("participle", "past", "progressive")
     ):
         return
-    if party.name and not party.noun:
+    if frame.verb == "change" and first == "to":
+        rest, first = rest.split(" ", 1)[-1], ""
+    if (party.name and not party.noun) or (not party.possessed and first in grammar.words["own"]):
         yield from _said_of_name(party, rest, tables, grammar)
         return
     relation = party.noun.split()[-1] in grammar.relations
@@ -171,7 +173,7 @@ def _said_of_name(party: Party, rest: str, tables: FormationTables, grammar: Gra
         return
     noun = lower_in(" ".join(words[1:]), grammar.code)
     predicate, single, kind = predicate_of(noun, tables, grammar)
-    yield Found(SPEAKER, predicate, party.name, single, kind)
+    yield Found(SPEAKER, predicate, party.name or party.noun, single, kind)
 
 
 def _is_name(rest: str, grammar: Grammar) -> bool:

@@ -105,10 +105,15 @@ def _verb_at(words: list[str], lowered: list[str], grammar: Grammar) -> int:
             word in grammar.words["nouns_too"] and at + 1 < len(lowered) and _later(lowered, at, grammar)
         ):
             return at
+        if word in _SAME_PAST and before not in grammar.words["own"]:
+            return at
         if tense == "infinitive" and (
             before in _PLURALS or (before.endswith("s") and not before.endswith("ss")) or "and" in lowered[:at]
         ):
             return at
+    if lowered[0] in ("i", "we", "he", "she", "they"):
+        # An unknown verb: whatever stands behind the pronoun.
+        return next((at for at, word in enumerate(lowered) if at and word not in grammar.words["adverbs"]), -1)
     return -1
 
 
@@ -140,12 +145,23 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     if len(subject_words) > 2 and [lower(word) for word in subject_words[-2:]] in (["and", "i"], ["and", "me"]):
         # "Tom and I got married".
         company, subject_words = " ".join(subject_words[:-2]), ["I"]
+    beside: list[str] = []
+    if len(subject_words) > 1 and lower(subject_words[-1]) in ("i", "we") and not company:
+        # "By profession I'm a nurse".
+        beside, subject_words = subject_words[:-1], subject_words[-1:]
     inherited = not subject_words or lower(subject_words[0]) in {"who", "which", "that"}
     found = (before.subject if before else Party()) if inherited else read_party(" ".join(subject_words), grammar, party)
     frame = Frame(found, "", times=times, text=clause, inherited=inherited)
     frame.never = "never" in lowered[:place]
     frame.negated = frame.never or "not" in lowered[:place]
     _verb_group(frame, tokens, lowered, place, grammar)
+    if where := re.match(r"^be where (?:I|we) (\w+)$", frame.readings[0]):
+        # "Dresden is where I live".
+        lemma = grammar.verbs.get(lower(where[1]), where[1])
+        frame.verb, frame.rest = lemma, f"in {' '.join(subject_words)}"
+        frame.subject, frame.readings = Party(), [f"{lemma} in {' '.join(subject_words)}"]
+    if beside:
+        frame.readings.append(squeeze(f"{frame.readings[0]} {' '.join(beside)}"))
     if company:
         frame.readings += [f"{reading} {word} {company}" for reading in frame.readings for word in ("to", "with")]
     return frame if frame.verb else None
@@ -212,6 +228,9 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
                 at += 2 if lemma == "give" else 1
                 continue
             tense = grammar.tenses.get(word, "")
+            if lemma == word and word.endswith("ed") and not tense:
+                lemma = word[:-1] if word[:-1] in grammar.tenses else word[:-2]
+                frame.past = frame.past or auxiliary != "have"
             if word in _SAME_PAST and at == place:
                 frame.past = True
             if word in _FINITE_PAST or (tense in ("past", "participle") and auxiliary != "have" and lemma != word):
@@ -250,4 +269,9 @@ def _comes_verb(following: list[str], grammar: Grammar) -> bool:
 
 def _comes_participle(following: list[str], grammar: Grammar) -> bool:
     word = _next(following, grammar)
-    return word in {"been", "had"} or grammar.tenses.get(word) in ("past", "participle") or word in grammar.words["participles"]
+    return (
+        word in {"been", "had"}
+        or grammar.tenses.get(word) in ("past", "participle")
+        or word in grammar.words["participles"]
+        or (word.endswith("ed") and len(word) > 4)
+    )

@@ -24,6 +24,17 @@ _MODALS = frozenset(["wollen", "möchten", "können", "müssen", "sollen", "dür
 _UNREAL = frozenset(["könnte", "könnten", "würde", "würden", "sollte", "sollten", "müsste", "wäre", "hätte", "dürfte"])
 _PREFIXES = frozenset(
     [
+        "statt",
+        "teil",
+        "zusammen",
+        "heim",
+        "raus",
+        "rein",
+        "weiter",
+        "her",
+        "fort",
+        "los",
+        "nieder",
         "um",
         "an",
         "aus",
@@ -114,6 +125,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     frame.subject = subject if subject is not None else (before.subject if before else Party())
     frame.past = grammar.tenses.get(form) == "past"
     frame.unreal = form in _UNREAL
+    if lemma == "tun" and rest and lower(rest[0]) in grammar.verbs:
+        # "Wohnen tue ich in …"
+        lemma, rest = grammar.verbs[lower(rest[0])], rest[1:]
     _complete(frame, lemma, rest, grammar)
     return frame if frame.verb else None
 
@@ -133,7 +147,11 @@ def _clean(frame: Frame, words: list[str], grammar: Grammar) -> list[str]:
         if low == "mehr" and frame.negated:
             frame.ended = True
             continue
-        if low in grammar.words["adverbs"] and not (low in _PREFIXES and at == len(words) - 1):
+        if (
+            low in grammar.words["adverbs"]
+            and (at == 0 or word[:1].islower())
+            and not (low in _PREFIXES and at == len(words) - 1)
+        ):
             continue
         kept.append(word)
     return kept
@@ -155,7 +173,9 @@ def _subject(
     if subordinate:
         length = _noun_phrase(front, grammar)
         return (read_party(" ".join(front[:length]), grammar, party) if length else None), front[length:] + middle
-    if middle and lower(middle[0]) in grammar.words["subjects"]:
+    pronoun_first = bool(front) and lower(front[0]) in grammar.words["subjects"] and len(front) == 1
+    article = len(middle) > 1 and lower(middle[0]) == "das" and middle[1][:1].isupper()
+    if middle and lower(middle[0]) in grammar.words["subjects"] and not pronoun_first and not article:
         return read_party(middle[0], grammar, party), front + middle[1:]
     if front:
         low = lower(front[0])
@@ -237,7 +257,7 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     frame.rest = squeeze(" ".join(word for word in rest if lower(word) not in grammar.words["reflexives"]))
     words = frame.rest.split()
     frame.readings = [squeeze(f"{lemma} {frame.rest}")]
-    if len(words) > 1 and words[-1][:1].islower():
+    if len(words) > 1 and words[-1][:1].islower() and words[-1] not in grammar.words["prepositions"]:
         # "gegen Nüsse allergisch": what belongs to the verb may stand last.
         frame.readings.append(" ".join([lemma, words[-1], *words[:-1]]))
 

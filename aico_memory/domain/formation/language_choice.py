@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.turkish_words import looks_finite
+from aico_memory.domain.formation.turkish_words import looks_finite, unpossessed
 from aico_memory.domain.formation.wording import lower_in
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -42,4 +42,11 @@ def _score(text: str, grammar: Grammar) -> float:
             * sum(bool(re.search(r"(?:[ıiuü]m|y[ıiuü]m|m[ıiuü]ş|d[ıiuü]m)$", word)) for word in words if len(word) > 4)
             * 0.5
         )
+        score += 1.5 * sum(
+            bool(unpossessed(word, grammar.words["nouns"]))
+            and unpossessed(word, grammar.words["nouns"]) in grammar.words["nouns"]
+            for word in words
+        )
+    else:
+        score += 0.5 * sum(word in grammar.relations for word in words)
     return score

@@ -21,7 +21,8 @@ from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame, shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Predicate
 from aico_memory.domain.formation.kinds_of_things import is_a
-from aico_memory.domain.formation.turkish_words import maybe_cases, split_case, unpossessed
+from aico_memory.domain.formation.losses import ended_noun, losses
+from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
 from aico_memory.domain.formation.wording import lower_in, squeeze
 
 MAX_VALUE_WORDS = 12
@@ -35,8 +36,8 @@ def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, gr
         # "They moved the meeting to …": only what names its own subject.
         return [found for found in _patterns(frame, phrases, tables, grammar) if found.subject]
     found = list(_alias(frame, grammar, tables))
-    main = list(attribute(frame, phrases, tables, grammar))
-    main = main or list(_perished(frame, tables, grammar)) or list(_apposition(frame, tables, grammar))
+    main = list(losses(frame, tables, grammar)) or list(attribute(frame, phrases, tables, grammar))
+    main = main or list(_apposition(frame, tables, grammar))
     main = main or _specific(list(_patterns(frame, phrases, tables, grammar)), tables)
     if not main:
         main = list(_open(frame, phrases, tables, grammar))
@@ -53,15 +54,11 @@ def _specific(found: list[Found], tables: FormationTables) -> list[Found]:
 
 def _typed(found: Found, tables: FormationTables, grammar: Grammar) -> Found:
     """ "I use Firefox": the browser, because that is what it is."""
+    if found.act == "end" and (ended := ended_noun(found, tables, grammar)):
+        return ended
     known = tables.predicates.get(found.predicate)
     if known is None or not known.general:
         return found
-    noun = lower_in(found.value, grammar.code)
-    if grammar.code == "tr" and found.act == "end":
-        noun = unpossessed(noun, grammar.words["nouns"]) or noun
-    if found.act == "end" and (name := tables.nouns.get((grammar.code, noun))):
-        # "I sold my car".
-        return replace(found, predicate=name, value="", single_valued=tables.predicates[name].single_valued)
     for predicate in tables.predicates.values():
         if predicate.type and is_a(found.value, predicate.type, tables, grammar):
             return replace(found, predicate=predicate.name, single_valued=predicate.single_valued, kind=predicate.kind)
@@ -74,22 +71,6 @@ def _alias(frame: Frame, grammar: Grammar, tables: FormationTables) -> Iterator[
     if party.noun and party.name and party.possessed and not frame.negated and not frame.inherited:
         predicate, single, kind = predicate_of(party.noun, tables, grammar)
         yield Found(party.owner, predicate, party.name, single, kind, act="alias")
-
-
-def _perished(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
-    """ "My dog died": there is no such dog any more."""
-    party = frame.subject
-    if (
-        frame.verb not in grammar.words["perish"]
-        or not party.noun
-        or party.noun.split()[-1] not in grammar.relations
-        or frame.negated
-    ):
-        return
-    name, single, kind = predicate_of(party.noun, tables, grammar)
-    yield Found(party.owner, name, party.name, single, kind, act="end")
-    if is_a(party.noun, "animal", tables, grammar):
-        yield Found(party.owner, "pet", party.noun, False, "fact", act="end")
 
 
 def _apposition(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
@@ -127,6 +108,10 @@ def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
             if key not in seen:
                 seen.add(key)
                 value = unpreposed(found.value, grammar) if predicate.temporal else found.value
+                if found.predicate == TIME and not value and found.act == "":
+                    value = _time_said(frame, phrases, grammar)
+                    if not value:
+                        continue
                 yield replace(found, temporal=predicate.temporal, value=value)
 
 
@@ -137,8 +122,30 @@ def _raw_readings(frame: Frame, phrases: Sequence[str], grammar: Grammar) -> lis
         return [f"{frame.verb} {whole}", f"{frame.verb} {squeeze(restore(frame.rest, phrases))}"]
     words = whole.split()
     bare = " ".join([*words[:-1], split_case(words[-1])[1]]) if words else ""
+    about = (
+        next(
+            (stem for case, stem in maybe_cases(words[0]) if case == "@i" and lower_in(stem, "tr") in grammar.words["events"]),
+            "",
+        )
+        if words
+        else ""
+    )
+    if about:
+        # "Toplantıyı perşembe gününe aldık".
+        return [f"{frame.verb} {about} @e {' '.join(words[1:])}"]
     cased = [" ".join([*words[:-1], stem]) for _, stem in maybe_cases(words[-1])] if words else []
     return [f"{frame.verb} {case} {value}" for case in ("@e", "@de") for value in (bare, *cased)] + [f"{frame.verb} {whole}"]
+
+
+def _time_said(frame: Frame, phrases: Sequence[str], grammar: Grammar) -> str:
+    """The words of time in a clause that has nothing else beside its noun ("salı günü toplantımız var")."""
+    if not frame.times:
+        return ""
+    noun = set(frame.rest.split())
+    words = [
+        word for word in restore(with_times(frame), phrases).split() if word not in noun or word[:1].isdigit() or word == "saat"
+    ]
+    return unpreposed(" ".join(words), grammar)
 
 
 def _match(
@@ -168,11 +175,20 @@ def _match(
                 return Found(noun, TIME, value, True, "fact", pattern.act)
             if noun:
                 return Found(frame.subject.subject, *_noun_fields(noun, value, tables, grammar), pattern.act)
+            name = predicate.name
+            if name == "home_city" and pattern.act == "" and _is_thing(frame, grammar):
+                # "Our office has moved to the second floor."
+                return Found(frame.subject.subject, "location", value, True, "fact", pattern.act)
             return Found(
                 frame.subject.subject, predicate.name, value, predicate.single_valued, predicate.kind, pattern.act,
                 opposite=predicate.opposite,
             )  # fmt: skip
     return None
+
+
+def _is_thing(frame: Frame, grammar: Grammar) -> bool:
+    noun = frame.subject.noun.split()[-1:] if not frame.subject.name else []
+    return bool(noun) and noun[0] not in grammar.relations and noun[0] not in grammar.words["people"]
 
 
 def _noun_fields(noun: str, value: str, tables: FormationTables, grammar: Grammar) -> tuple[str, str, bool, str]:

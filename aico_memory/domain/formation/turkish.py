@@ -28,6 +28,7 @@ _BOUGHT = re.compile(
     r"^((?:yeni |ikinci )?(?:bir )?\w+) (aldım|aldık|sahiplendim|sahiplendik|edindim|edindik), (\w[\w -]*)$", re.IGNORECASE
 )
 _HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
+_IS = re.compile(r"[dt][ıiuü]r$")
 _EXIST = frozenset({"var", "yok", "vardı", "yoktu", "varmış", "yokmuş"})
 
 
@@ -124,7 +125,10 @@ def _verbal(
     frame.unreal = verb.tense in ("wish",)
     frame.perfect = verb.tense in ("told",)
     lemma = verb.lemma
-    if lemma in ("et", "yap", "ol", "al", "ver", "geç", "gör", "çık", "kal", "oyna", "iste", "planla", "düşün") and rest:
+    if (
+        lemma in ("et", "edil", "yap", "ol", "al", "ver", "geç", "gör", "çık", "kal", "oyna", "iste", "planla", "düşün")
+        and rest
+    ):
         compound = f"{low_tr(rest[-1])} {lemma}"
         if compound in grammar.verbs:
             lemma, rest = compound, rest[:-1]
@@ -158,6 +162,8 @@ def _infinitive(word: str, grammar: Grammar) -> str:
 
 
 def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:  # noqa: PLR0912
+    while len(words) > 2 and low_tr(words[0]) in grammar.words["empty"]:
+        words = words[1:]
     low = [low_tr(word) for word in words]
     if low[-1] in _EXIST:
         frame.negated = frame.negated or low[-1].startswith("yok")
@@ -180,10 +186,16 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
         )
         if favourite and at == 0:
             length = len(favourite.split()) + 1
+            low[length - 1] = own_noun(low[length - 1], grammar) or low[length - 1]
             if length < len(words) and third_possessed(low[length]) and length + 1 < len(words):
                 length += 1
             frame.subject = Party(noun=" ".join(low[:length]), possessed=True)
             return _with_value(frame, words[length:])
+        if favourite:
+            # "pizza en sevdiğim yemek"
+            frame.subject, frame.rest = Party(name=" ".join(words[:at])), f"benim {' '.join(low[at:])}"
+            frame.readings = [f"be {frame.rest}"]
+            return frame
         if (whose := genitive(words[at])) and at + 1 < len(words):
             owner = own_noun(low_tr(whose), grammar) or whose.casefold()
             owner = " ".join([*low[:at], owner])
@@ -194,7 +206,7 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
         if last and (low[at] in grammar.words["not_possessed"] or not frame.times):
             continue
         if noun := own_noun(low[at], grammar):
-            if last and noun not in grammar.words["nouns"] and noun not in grammar.relations:
+            if last and noun not in grammar.words["nouns"] | grammar.words["events"] and noun not in grammar.relations:
                 continue
             if at and words[0][:1].isupper() and noun in grammar.relations and last:
                 continue
@@ -245,7 +257,12 @@ def _with_value(frame: Frame, words: list[str]) -> Frame | None:
     if not words and not frame.times:
         return None
     if words:
-        case, stem = split_case(words[-1])
+        # A name without an apostrophe is whole ("Hillside").
+        plain_name = words[-1][:1].isupper() and "'" not in words[-1]
+        case, stem = ("", words[-1]) if plain_name else split_case(words[-1])
+        if not case and len(words[-1]) > 5 and words[-1][:1].islower():
+            # "pizzadır"
+            words = [*words[:-1], _IS.sub("", words[-1])]
         value = " ".join([*words[:-1], stem if case in ("@de", "@den") or "'" in words[-1] else words[-1]])
         frame.rest = f"{case} {value}" if case in ("@de", "@den", "@e") else value
     frame.readings = [squeeze(f"be {frame.rest}")]
@@ -253,6 +270,7 @@ def _with_value(frame: Frame, words: list[str]) -> Frame | None:
 
 
 def _copula(frame: Frame, words: list[str], grammar: Grammar) -> Frame | None:
+    """ "… hemşireyim", "… Gent'teyim": what or where the speaker is."""
     last = words[-1]
     if "'" in last:
         case, stem = split_case(last)
@@ -261,17 +279,22 @@ def _copula(frame: Frame, words: list[str], grammar: Grammar) -> Frame | None:
         ending = last[: len(match[1])] if match else last
         case, stem = split_case(ending)
         stem = harden(stem) if not case and match else stem
-    value = " ".join([*words[:-1], stem])
+    if low_tr(last) in ("birlikteyim", "birlikteyiz"):
+        case, stem = "", "birlikte"
     frame.verb = "be"
-    frame.rest = f"{case} {value}" if case else value
-    frame.readings = [squeeze(f"be {frame.rest}")]
     chunks = chunks_of(words[:-1], grammar)
-    if not case:
-        bare = " ".join(next((part for mark, part in chunks if not mark), []))
-        chunked = ["be", bare, stem, *(f"{mark} {' '.join(part)}" for mark, part in chunks if mark)]
-        frame.readings.insert(0, squeeze(" ".join(chunked)))
-        if bare and (maybe := maybe_cases(bare.split()[-1])):
-            frame.readings += [f"be {stem} {mark} {' '.join([*bare.split()[:-1], inner])}" for mark, inner in maybe]
+    bare = next((part for mark, part in chunks[-1:] if not mark), [])
+    if "'" in last:
+        start = len(bare)
+        while start and bare[start - 1][:1].isupper():
+            start -= 1
+        bare = bare[start:]
+    value = " ".join([*bare, stem])
+    marked = [f"{mark} {' '.join(part)}" for mark, part in chunks if mark]
+    frame.rest = f"{case} {value}" if case else value
+    frame.readings = [squeeze(" ".join(["be", frame.rest, *marked]))]
+    if not case and bare and (maybe := maybe_cases(bare[-1])):
+        frame.readings += [f"be {stem} {mark} {' '.join([*bare[:-1], inner])}" for mark, inner in maybe]
     return frame
 
 
@@ -286,7 +309,7 @@ def _existential(frame: Frame, words: list[str], grammar: Grammar) -> Frame | No
     if whose := next((genitive(word) for word in words if genitive(word)), ""):
         frame.subject = Party(owner=own_noun(low_tr(whose), grammar) or whose.casefold()) if whose else Party()
         words = [word for word in words if not genitive(word)]
-    body = [*words[:-1], noun or words[-1]] if words else []
+    body = [*words[:-1], noun or words[-1].split("'")[0]] if words else []
     frame.rest = " ".join(body)
     frame.readings = readings_of("var", body, grammar)
     return frame

@@ -59,19 +59,19 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
     return 0, None
 
 
-def chunks_of(words: list[str], grammar: Grammar) -> list[tuple[str, list[str]]]:
+def chunks_of(words: list[str], grammar: Grammar, whole_names: bool = False) -> list[tuple[str, list[str]]]:
     """Phrases with what marks them: a case, a postposition, or nothing (the last one)."""
     found: list[tuple[str, list[str]]] = []
     current: list[str] = []
     for word in words:
         low = low_tr(word)
         if low in grammar.words["postpositions"] and current:
-            found.append((low, current))
+            found.append(("@le" if low == "ile" else low, current))
             current = []
             continue
         case, stem = split_case(word)
-        if low in grammar.words["not_cased"]:
-            case = ""
+        if low in grammar.words["not_cased"] or (whole_names and word[:1].isupper() and "'" not in word):
+            case, stem = "", word
         if case and case != "@gen":
             if "'" in word:
                 # A name takes only the names in front of it along.
@@ -98,7 +98,15 @@ def _maybe(word: str, compound: bool, grammar: Grammar) -> list[tuple[str, str]]
 
 def readings_of(lemma: str, words: list[str], grammar: Grammar) -> list[str]:
     """`<verb> <phrases>` in every reading that the endings allow."""
-    chunks = chunks_of(words, grammar)
+    found = _read_with(lemma, words, grammar, whole_names=False)
+    if any(word[:1].isupper() and "'" not in word and split_case(word)[0] for word in words):
+        # "Toyota kullanıyorum": the end of a name may look like a case.
+        found += _read_with(lemma, words, grammar, whole_names=True)
+    return found
+
+
+def _read_with(lemma: str, words: list[str], grammar: Grammar, whole_names: bool) -> list[str]:
+    chunks = chunks_of(words, grammar, whole_names)
     marked = [f"{case} {' '.join(part)}" for case, part in chunks if case]
     bare = [word for case, part in chunks if not case for word in part]
     heads = [" ".join(bare)]

@@ -147,6 +147,8 @@ def _plain_date(
         if unit == "hour":
             return None
         return _span_of(_shifted(said, WEEK if unit == "weekend" else unit, step or 0), unit)
+    if (bare := parts.get("bare")) and parts.get("edge") and calendar.units[bare] != "hour":
+        return _span_of(said, calendar.units[bare])
     if parts.get("weekend"):
         back = 7 if past and said.weekday() < 5 else 0
         return _span_of(said - timedelta(days=back), "weekend")
@@ -266,6 +268,7 @@ def _compiled(calendar: Calendar) -> Iterator[tuple[str, re.Pattern[str]]]:
         f"|{step % 'month'}?(?P<month>{words(calendar.months)})(?: (?P<year_of>(?:19|20)\\d\\d))?"
         f"|{step % 'unit'}(?P<unit>{words(calendar.units)})"
         f"|(?P<weekend>{words([word for word, unit in calendar.units.items() if unit == 'weekend'])})"
+        f"|(?P<bare>{words(calendar.units)})"
         r"|(?P<year>(?:19|20)\d\d))"
     )
     for kind in _KINDS:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.matching import stems
+from aico_memory.domain.recall.matching import covered, same_head, stems
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.timeline import ATTRIBUTE, Held, at
+from aico_memory.domain.recall.timeline import ATTRIBUTE, THINGS, Held, at
 
 # Texts -> how like the question each is, −1 … 1.
 Similarity = Callable[[Sequence[str]], Sequence[float]]
@@ -78,10 +78,21 @@ def _subjects(question: Question, groups: Sequence[_Group], tables: FormationTab
         if group.subject == SPEAKER:
             continue
         words = stems(group.subject, question.language)
-        if words and (
-            words <= question.stems or set(group.subject.split()) <= question.names or group.subject in question.relations
+        if covered(group.subject.split(), question.words, question.language) or (
+            words
+            and (words <= question.stems or set(group.subject.split()) <= question.names or group.subject in question.relations)
         ):
             found.add(group.subject)
+    if not found:
+        # "the meeting" for "the team meeting", where there is only one.
+        heads = {
+            group.subject
+            for group in groups
+            if group.subject != SPEAKER and group.predicate in THINGS and len(group.subject.split()) > 1
+            and (stems(group.subject.split()[-1], question.language) <= question.stems
+                 or any(same_head(group.subject, word, question.language) for word in question.words))
+        }  # fmt: skip
+        found |= heads if len(heads) == 1 else set()
     for group in groups:
         # "my sister": the one whom the speaker has named so.
         if group.subject == SPEAKER:
@@ -140,7 +151,7 @@ def _noun_score(group: _Group, question: Question) -> float:
         return _verb_score(group, question) if group.subject == SPEAKER else 0.0
     words = stems(noun, question.language)
     shared = words & question.stems
-    if words and words <= question.stems:
+    if (words and words <= question.stems) or covered(noun.split(), question.words, question.language):
         return 1.5 + 0.5 * len(words)
     if noun in question.relations:
         return 2.0

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.turkish_phrases import own_noun
+from aico_memory.domain.formation.turkish_words import genitive
 from aico_memory.domain.formation.when import find_times
 from aico_memory.domain.formation.wording import even, lower_in, squeeze
 from aico_memory.domain.memory import OPEN
@@ -54,23 +56,35 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         for bag in surface.ask:
             if all(word.search(lowered) for word in bag):
                 best = max(best, 1.0 + 0.5 * len(bag))
-        if best == 0 and any(re.search(rf"(?<!\w){re.escape(noun)}", lowered) for noun in surface.nouns):
+        if best == 0 and any(re.search(rf"(?<!\w){_root(noun)}", lowered) for noun in surface.nouns):
             best = 1.2
         if best:
             predicates[name] = best
     mentioned = {noun for noun in grammar.relations if _mentions(lowered, noun, grammar)}
+    if grammar.parser == "turkish":
+        # "oğlum", "karımın": what is mine, whatever vowel it lost.
+        bare = [genitive(word) or word for word in lowered.split()]
+        mentioned |= {noun for word in bare if (noun := own_noun(word, grammar)) in grammar.relations}
     relations = frozenset(mentioned | {grammar.synonyms[noun] for noun in mentioned if noun in grammar.synonyms})
     names = frozenset(word.split("'")[0].casefold() for word in words[1:] if word[:1].isupper() and len(word) > 1)
+    said = {match.group() for match in _WORD.finditer(lowered)}
+    if grammar.parser == "turkish":
+        said |= {own_noun(word, grammar) for word in said} - {""}
     at_us = OPEN
     times = find_times(lowered, grammar.calendar, grammar.code, asked_at_us, zone)
     if times and times[0].kind in ("at", "ago"):
         span = times[0].bounds(past=True)
         at_us = span[1] - 1 if span[1] - span[0] <= 26 * 3_600_000_000 else (span[0] + span[1]) // 2
     return Question(
-        text=text, language=grammar.code, words=frozenset(lowered.split()), stems=stems(text, grammar.code), asks=asks, predicates=predicates,  # noqa: E501
+        text=text, language=grammar.code, words=frozenset(said), stems=stems(text, grammar.code), asks=asks, predicates=predicates,  # noqa: E501
         naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
         relations=relations, names=names,
     )  # fmt: skip
+
+
+def _root(noun: str) -> str:
+    """A noun whose last k may have softened."""
+    return re.escape(noun[:-1]) + "[kğ]" if len(noun) > 3 and noun.endswith("k") else re.escape(noun)
 
 
 def _mentions(lowered: str, noun: str, grammar: Grammar) -> bool:

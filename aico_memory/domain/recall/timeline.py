@@ -7,13 +7,17 @@ arrival therefore takes its own place, and "known then" is the timeline of what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.matching import same_object
+from aico_memory.domain.recall.matching import equal_object, same_head, same_object
 
 ATTRIBUTE = "attribute:"
+# Predicates of things, whose names are said now longer, now shorter.
+THINGS = frozenset({"time", "location"})
+# What one may leave: a verb of leaving does not say which of them.
+MEMBERSHIPS = frozenset({"home_city", "employer", "partner", "location", "school", "team", "project", "studies"})
 # "I switched to tea": whichever value was said last.
 NEWEST = "*"
 
@@ -67,7 +71,36 @@ class Timeline:
 
     def say(self, statement: Statement) -> None:
         """One more statement; they must come in the order in which they were said."""
+        fact = statement.fact
+        subject = self._known_subject(fact)
+        if subject != fact.subject:
+            statement = replace(statement, fact=replace(fact, subject=subject))
+        if fact.predicate in self._loose and fact.corrected not in ("", NEWEST):
+            # "I switched from X to Y": whatever X was, Y is now.
+            meant = [
+                held
+                for held in self.held
+                if held.subject == subject
+                and held.until_us > fact.valid_from_us
+                and not held.invalid
+                and _equal(held, fact.corrected)
+            ]
+            if meant and fact.act == "assert":
+                was = max(meant, key=_newness)
+                statement = replace(
+                    statement, fact=replace(fact, predicate=was.predicate, single_valued=was.fact.single_valued)
+                )
         self._acts[statement.fact.act](statement)
+
+    def _known_subject(self, fact: FormedFact) -> str:
+        """ "The meeting" is the team meeting, where there is no other."""
+        known = {held.subject for held in self.held if held.predicate == fact.predicate and held.subject != SPEAKER}
+        if fact.subject == SPEAKER or fact.subject in known or fact.predicate not in THINGS:
+            return fact.subject
+        alike = [
+            one for one in known if same_object(one, fact.subject, fact.language) or same_head(one, fact.subject, fact.language)
+        ]
+        return alike[0] if len(alike) == 1 else fact.subject
 
     def group(self, subject: str, predicate: str) -> list[Held]:
         """Everything ever held under a subject and predicate, invalid ones aside."""
@@ -85,7 +118,7 @@ class Timeline:
         over = fact.valid_until_us <= statement.said_at_us
         for held in group:
             if (
-                _same(held, fact.object_key)
+                _equal(held, fact.object_key)
                 and held.until_us > fact.valid_from_us
                 and not over
                 and held.from_us <= max(fact.valid_from_us, statement.said_at_us)
@@ -188,6 +221,9 @@ class Timeline:
         group = [held for held in mine if held.predicate == fact.predicate]
         if key:
             exact = [held for held in group if _same(held, key)]
+            if not exact and fact.act == "end" and fact.predicate in MEMBERSHIPS:
+                # "I left X": whichever of these X was.
+                exact = [held for held in mine if held.predicate in MEMBERSHIPS and _equal(held, key)]
             if not exact and (fact.predicate in self._loose or fact.act != "end"):
                 exact = [held for held in mine if _same(held, key)]
             return exact if not newest_only else sorted(exact, key=_newness)[-1:]
@@ -199,6 +235,10 @@ class Timeline:
 
 def _newness(held: Held) -> tuple[int, int, int]:
     return held.statement.said_at_us, held.statement.order, held.from_us
+
+
+def _equal(held: Held, key: str) -> bool:
+    return held.fact.object_key == key or equal_object(held.fact.object_key, key, held.fact.language)
 
 
 def _same(held: Held, key: str) -> bool:

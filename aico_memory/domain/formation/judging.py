@@ -1,0 +1,190 @@
+"""From a reading of a clause to the facts it makes: what is stated, corrected, ended or taken back, and for how long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aico_memory.domain.formation.acts import Speech, bare_value
+from aico_memory.domain.formation.attributes import PLAN, Found, restore
+from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.frames import Frame, shorten
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.losses import ended_noun
+from aico_memory.domain.formation.naming import object_key
+from aico_memory.domain.formation.validity import Validity
+from aico_memory.domain.formation.when import TimePhrase
+from aico_memory.domain.formation.wording import squeeze, trim
+from aico_memory.domain.memory import OPEN
+
+MAX_TEXT = 500
+# Stands for the newest value, whichever it is ("I switched to tea").
+NEWEST = "*"
+_WEEK_US = 7 * 86_400_000_000
+
+
+def judge(  # noqa: PLR0912
+    found: Found, frame: Frame, speech: Speech, validity: Validity, grammar: Grammar, tables: FormationTables,
+    said_at_us: int, sentence: str, sudden: bool,
+) -> list[FormedFact]:  # fmt: skip
+    """The act of one reading, and the facts it makes."""
+    value, corrected, act = found.value, "", "assert"
+    if found.temporal:
+        validity = Validity(said_at_us)
+    known = tables.predicates.get(found.predicate)
+    if known and known.permanent:
+        validity = Validity(0)
+    change = _change(value, grammar)
+    if change is not None:
+        corrected, value = change
+    corrected = found.left or corrected
+    if found.act == "alias":
+        return [_fact(found, found.value, "assert", "", Validity(said_at_us), grammar, tables, speech, sentence)]
+    if speech.corrected and speech.corrected != value and found.act == "":
+        corrected = bare(speech.corrected, grammar)
+    ends = found.act == "end"
+    if frame.negated and ends:
+        # "I haven't left Siemens": nothing ended.
+        return []
+    if frame.negated:
+        if (
+            speech.denied
+            or (frame.never and (frame.past or frame.perfect))
+            or (speech.act in ("correct", "retract") and not frame.ended)
+            or frame.future
+            or (sudden and not frame.past and not frame.ended)
+        ):
+            act = "retract"
+        elif validity.over and not frame.ended:
+            return []
+        else:
+            act = "end"
+        if act == "end" and (ended := ended_noun(found, tables, grammar)):
+            found, value = ended, ""
+        made = [
+            _fact(
+                found,
+                value,
+                act,
+                value,
+                Validity(validity.from_us if not validity.over else said_at_us),
+                grammar,
+                tables,
+                speech,
+                sentence,
+            )
+        ]
+        if found.opposite and act == "end" and not frame.ended:
+            opposite = tables.predicates[found.opposite]
+            other = replace(found, predicate=opposite.name, single_valued=opposite.single_valued, kind=opposite.kind)
+            made.append(_fact(other, value, "assert", "", Validity(said_at_us), grammar, tables, speech, sentence))
+        return made
+    if ends:
+        at = validity.from_us if not validity.over else said_at_us
+        return [_fact(found, value, "end", value, Validity(at), grammar, tables, speech, sentence)]
+    if speech.act == "retract":
+        act = "assert"
+    elif speech.act == "correct" and not validity.over:
+        changes = sudden or frame.begun or speech.changed or any(frame.times)
+        act = "assert" if speech.weak and (changes or (not found.single_valued and not corrected)) else "correct"
+    return [_fact(found, value, act, corrected, validity, grammar, tables, speech, sentence)]
+
+
+def _change(value: str, grammar: Grammar) -> tuple[str, str] | None:
+    """(old, new) of "from X to Y", "Y instead of X"."""
+    for mark in grammar.marks["change"]:
+        match = mark.match(value)
+        if match and match["old"] and match["new"]:
+            return bare(match["old"], grammar), shorten(match["new"], grammar)
+    return None
+
+
+def bare(text: str, grammar: Grammar) -> str:
+    return shorten(bare_value(text, grammar), grammar)
+
+
+def _fact(
+    found: Found, value: str, act: str, corrected: str, validity: Validity, grammar: Grammar, tables: FormationTables,
+    speech: Speech, sentence: str,
+) -> FormedFact:  # fmt: skip
+    return FormedFact(
+        text=_standalone(found, value, sentence, act, grammar)[:MAX_TEXT],
+        kind=found.kind if found.kind not in {"date", ""} else "fact",
+        subject=found.subject,
+        predicate=found.predicate,
+        value=value,
+        object_key=object_key(value, grammar),
+        single_valued=found.single_valued,
+        act=act,
+        corrected=NEWEST if corrected == NEWEST else object_key(corrected, grammar) if corrected else "",
+        valid_from_us=validity.from_us,
+        valid_until_us=validity.until_us,
+        temporal_type="time_bounded" if validity.until_us != OPEN else "persistent",
+        language=grammar.code,
+        explicit=speech.explicit,
+        confidence_base=0.9
+        if speech.explicit or (act in ("assert", "correct") and found.predicate in tables.predicates)
+        else 0.8,
+        excerpt=sentence[:300],
+    )
+
+
+def _standalone(found: Found, value: str, sentence: str, act: str, grammar: Grammar) -> str:
+    """The sentence so that it stands alone: with who it speaks of."""
+    text = sentence
+    for mark, replacement in grammar.templates.items():
+        text = re.sub(mark, replacement, text)
+    who = "" if found.subject == "user" or found.subject in text.casefold() else f"{found.subject}: "
+    return squeeze(who + trim(text))
+
+
+def plan_of(
+    frame: Frame, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar, said_at_us: int, sentence: str
+) -> FormedFact:
+    ends = [phrases[number].bounds(past=False)[1] for number in frame.times]
+    until = max((end for end in ends if said_at_us < end < OPEN), default=said_at_us + _WEEK_US)
+    value = (
+        squeeze(f"{frame.verb} {restore(frame.rest, raw)}")
+        if grammar.code == "en"
+        else squeeze(f"{restore(frame.rest, raw)} {frame.verb}")
+    )
+    return FormedFact(
+        text=_standalone(Found(frame.subject.subject, PLAN, value, False, "plan"), value, sentence, "assert", grammar)[:MAX_TEXT],  # noqa: E501
+        kind="plan", subject=frame.subject.subject, predicate=PLAN, value=shorten(value, grammar),
+        object_key=object_key(value, grammar), single_valued=False, valid_from_us=said_at_us, valid_until_us=until,
+        temporal_type="time_bounded", language=grammar.code, excerpt=sentence[:300],
+    )  # fmt: skip
+
+
+def unsettled(act: str, value: str, corrected: str, grammar: Grammar, said_at_us: int, sentence: str) -> FormedFact:
+    """A correction whose object is known only to who holds what was said before."""
+    return FormedFact(
+        text=sentence[:MAX_TEXT], kind="correction", subject="user", predicate="", value=value,
+        object_key=object_key(value, grammar), single_valued=True, act=act, corrected=corrected,
+        valid_from_us=said_at_us, language=grammar.code, excerpt=sentence[:300],
+    )  # fmt: skip
+
+
+def leaving(frame: Frame, grammar: Grammar) -> str:
+    """What is left behind in "from X to Y", taken out of the readings."""
+    left = ""
+    for mark in grammar.marks["exchange"]:
+        for reading in frame.readings:
+            if match := mark.match(reading):
+                frame.readings = [template.format(new=match["new"]) for template in grammar.words["exchange_reading"]]
+                return shorten(match["old"], grammar)
+    for mark in grammar.marks["leaving"]:
+        for number, reading in enumerate(frame.readings):
+            if (match := mark.search(reading)) and (grammar.code != "tr" or "@e " in reading):
+                left = shorten(match["old"], grammar)
+                frame.readings[number] = squeeze(reading[: match.start()] + " " + reading[match.end() :])
+    return left
+
+
+def is_to_come(frame: Frame, grammar: Grammar) -> bool:
+    """Something sudden announced with no date is a plan ("I'm moving to Graz soon")."""
+    announced = frame.progressive or frame.future or frame.verb in grammar.words["announced"]
+    done = frame.past or frame.perfect or frame.begun or frame.ended or frame.negated
+    thing = bool(frame.subject.noun and not frame.subject.name)
+    return announced and not done and not frame.times and not thing and frame.subject.owner != ""
