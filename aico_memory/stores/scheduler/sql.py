@@ -98,13 +98,14 @@ class SqlSchedulerStore:
 def _row(firing: Firing) -> tuple[object, ...]:
     return (
         firing.firing_id.bytes, firing.job, firing.planned_us, firing.outcome.value, firing.fired_us, firing.finished_us,
-        int(firing.manual), firing.missed, firing.since_us, firing.detail, json.dumps(firing.user_ids), json.dumps(firing.phases),
+        int(firing.manual), firing.missed, firing.since_us, firing.detail,
+        json.dumps(firing.user_ids), json.dumps(firing.phases),
     )  # fmt: skip
 
 
 def _firing(row: Any) -> Firing:
     firing_id, job, planned_us, outcome, fired_us, finished_us, manual, missed, since_us, detail, user_ids, phases = row
     return Firing(
-        uuid.UUID(bytes=firing_id), job, planned_us, Outcome(outcome), fired_us, finished_us, bool(manual), missed, since_us, detail,
-        tuple(json.loads(user_ids)), tuple(json.loads(phases)),
+        uuid.UUID(bytes=firing_id), job, planned_us, Outcome(outcome), fired_us, finished_us,
+        bool(manual), missed, since_us, detail, tuple(json.loads(user_ids)), tuple(json.loads(phases)),
     )  # fmt: skip
