@@ -8,12 +8,10 @@ import signal
 import subprocess
 import sys
 import uuid
-from pathlib import Path
 
 import psutil
 import pytest
 
-from aico_memory.errors import DeadlineExceeded
 from aico_memory.runtime.deployment import PROCESSES, read_table, running_supervisor
 from aico_memory.runtime.processes import await_running, stop_deployment
 from aico_memory.runtime.waiting import until
@@ -107,18 +105,6 @@ def test_two_deployments_run_side_by_side_on_ports_of_their_own(
     assert other.run("status", "--json").code == 3
 
 
-def test_a_wrong_passphrase_is_refused_and_nothing_is_touched(make_deployment: MakeDeployment, tmp_path: Path) -> None:
-    right = make_deployment(AICO_MEMORY_PASSPHRASE="a passphrase for this test")
-    right.ok("keys", "init")
-    before = {path: path.read_bytes() for path in sorted(right.root.rglob("*")) if path.is_file()}
-    wrong = Deployment(right.root, {"AICO_MEMORY_PASSPHRASE": "another one"})
-    refused = wrong.run("up", "--detach")
-    assert refused.code == 4
-    assert "wrong_key" in refused.err
-    after = {path: path.read_bytes() for path in before}
-    assert after == before
-
-
 def test_a_killed_worker_comes_back_and_nothing_acknowledged_is_lost(make_deployment: MakeDeployment) -> None:
     own = make_deployment()
     own.up()
@@ -204,22 +190,6 @@ def test_down_stops_everything_and_a_second_down_is_no_error(make_deployment: Ma
     assert not any(psutil.pid_exists(pid) for pid in pids if pid)
     assert own.ok("down", "--json").json == {"stopped": False, "running": False}
     assert not stop_deployment(own.home)
-
-
-def test_flush_names_its_deadline_while_a_consumer_is_stopped(make_deployment: MakeDeployment) -> None:
-    own = make_deployment()
-    own.up()
-    with own.client() as client:
-        semantic = psutil.Process(own.pid("semantic"))
-        semantic.suspend()
-        try:
-            client.add([said("Nobody indexes this yet")], "waiting")
-            with pytest.raises(DeadlineExceeded):
-                client.flush(0.5)
-        finally:
-            semantic.resume()
-        client.flush(60)
-        assert contents(client.search("indexes", "waiting")) == ["Nobody indexes this yet"]
 
 
 def test_logs_carry_ids_and_not_peoples_words(deployment: Deployment) -> None:

@@ -221,14 +221,14 @@ def test_poisoned_messages_end_as_dead_letters_and_hold_nothing_up(deployment: D
     user = someone()
     sent = 0
     with deployment.link("default") as link, deployment.link() as operator:
-        for record in poisons(user, link.reply_topic, random.Random(13), 40):
+        for record in poisons(user, link.reply_topic, random.Random(13), 25):
             deliver(link, record)
             sent += 1
         # The stream behind them goes on.
         after = wrapped(working_pb2.Message(user_id=user, role="user", content="after all that"), MESSAGES, user)
         link.publish([after])[0].result(30)
         quiet(operator, 90)
-    assert sent > 1000
+    assert sent > 600
     with deployment.client() as client:
         assert client.messages(user, limit=1)[-1]["content"] == "after all that"
         assert "after all that" in contents(client.search("after all that", user, top_k=3))
