@@ -22,8 +22,8 @@ _CREATE_ATTEMPTS = 10
 @dataclass(slots=True)
 class _Cached:
     sealer: AeadSealer
-    # Which file it came from: a key destroyed and made again has another inode or time.
-    identity: tuple[int, int]
+    # The file's bytes: a key destroyed and made again has others, while inode and time may be the same.
+    wrapped: bytes
     checked: float
 
 
@@ -53,7 +53,7 @@ class UserKeys:
         if entry is not None and now - entry.checked < self._recheck:
             return entry.sealer
         path = self._path(user)
-        if entry is not None and entry.identity == _file_identity(path):
+        if entry is not None and entry.wrapped == _wrapped(path):
             entry.checked = now
             with self._lock:
                 if user in self._cached:
@@ -105,21 +105,17 @@ class UserKeys:
 
     def _load(self, path: Path, context: bytes) -> _Cached | None:
         checked = time.monotonic()
-        identity = _file_identity(path)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
+        content = _wrapped(path)
+        if content is None:
             return None
         try:
             key = self._wrapping.open(content.removeprefix(_VERSION), context)
         except WrongKey as error:
             # Destroyed at this moment, so that its bytes were being overwritten, is no damage.
-            if _file_identity(path) != identity:
+            if _wrapped(path) != content:
                 return None
             raise WrongKey(f"The user key {path} does not open with this home's master key") from error
-        if identity is None or _file_identity(path) != identity:
-            return None
-        return _Cached(AeadSealer(key), identity, checked)
+        return _Cached(AeadSealer(key), content, checked) if _wrapped(path) == content else None
 
 
 class NoUserKeys:
@@ -138,9 +134,9 @@ class NoUserKeys:
         return None
 
 
-def _file_identity(path: Path) -> tuple[int, int] | None:
+def _wrapped(path: Path) -> bytes | None:
+    """What stands in a key's file; None where there is none."""
     try:
-        status = path.stat()
+        return path.read_bytes()
     except FileNotFoundError:
         return None
-    return status.st_ino, status.st_mtime_ns
