@@ -16,7 +16,7 @@ def as_json(machine: Mapping[str, object], tallies: Tallies, model: str) -> dict
         {
             "language": language, "half": half, "asked_now": tally.asked["now"], "asked_then": tally.asked["then"],
             **{f"{name}_{tense}": round(tally.share(name, tense), 3) for name in tally.right for tense in ("now", "then")},
-            "false_invalidations": _rate(tally.invalidated, tally.values), "false_merges": _rate(tally.merged, tally.values),
+            "false_invalidations": _rate(tally.invalidated, tally.values), "false_merges": _rate(tally.merged, tally.stated),
             "values": tally.values,
         }
         for (language, half), tally in sorted({**tallies, **_sums(tallies)}.items())
@@ -56,5 +56,6 @@ def _sums(tallies: Tallies) -> dict[tuple[str, str], Tally]:
                 total.right[name][tense] += right[tense]
         total.values += tally.values
         total.merged += tally.merged
+        total.stated += tally.stated
         total.invalidated += tally.invalidated
     return sums

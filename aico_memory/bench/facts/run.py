@@ -29,6 +29,8 @@ class Tally:
     right: dict[str, dict[str, int]] = field(
         default_factory=lambda: {name: {"now": 0, "then": 0} for name in ("recall", "latest", "similar")}
     )
+    # Statements that stand on the timeline, and those of them that were merged into another value.
+    stated: int = 0
     values: int = 0
     merged: int = 0
     invalidated: int = 0
@@ -85,6 +87,7 @@ def run_streams(streams: Sequence[Stream], tables: FormationTables, embedder: Em
         tally = tallies.setdefault((stream.language, stream.half), Tally())
         statements = statements_of(stream, tables)
         held = resolve(statements)
+        _count_merges(statements, held, tally)
         for asked in stream.asked:
             _ask(stream, asked, held, tables, vectoriser, tally)
     return tallies
@@ -127,6 +130,15 @@ def same(value: str, expected: str, whole: bool = True) -> bool:
     if whole and len(one.split()) > len(other.split()) + 4:
         return False
     return one in other or other in one
+
+
+def _count_merges(statements: Sequence[Statement], held: Sequence[Held], tally: Tally) -> None:
+    """Statements taken for another one although they name something else; the wording decides, without any stemming."""
+    by_id = {statement.id: statement.fact for statement in statements}
+    for one in held:
+        tally.stated += len(one.said_by)
+        for said_by in one.said_by[1:]:
+            tally.merged += by_id[said_by].object_key != one.fact.object_key
 
 
 def _count_errors(asked: Asked, held: Sequence[Held], as_of: int, tally: Tally) -> None:

@@ -44,6 +44,11 @@ def read_speech(sentence: str, grammar: Grammar) -> Speech:
         if match := mark.match(speech.text):
             return Speech("", act="correct", elliptic=trim(match["v"]))
     told = any(mark.match(speech.text) and _TOLD.search(mark.match(speech.text).group()) for mark in grammar.marks["fillers"])  # type: ignore[union-attr]
+    for mark in grammar.marks["hearsay"]:
+        # "Everyone thinks I live in Paris, but I live in Metz."
+        if match := mark.match(speech.text):
+            speech.text = match["said"]
+            break
     if not told and _any(grammar, "silent", speech.text):
         speech.silent = True
         return speech
@@ -52,6 +57,8 @@ def read_speech(sentence: str, grammar: Grammar) -> Speech:
         _contrast(speech, grammar)
     speech.denied = _any(grammar, "denied", speech.text)
     speech.changed = _any(grammar, "changed", speech.text)
+    if not speech.act and _any(grammar, "insist", speech.text):
+        speech.act = "correct"
     if speech.act == "correct" and not speech.elliptic:
         for mark in grammar.marks["elliptic"]:
             if match := mark.match(speech.text):

@@ -35,9 +35,14 @@ class Found:
 
 def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[str, bool, str]:
     """Canonical name, whether single-valued, and kind of "my <noun> is …"."""
-    words = [word for word in noun.split() if word not in grammar.words["empty"]]
+    words = [word for word in noun.split() if word not in grammar.words["empty"] and word not in grammar.calendar.numbers]
     bare = " ".join(words) or noun
     bare = grammar.synonyms.get(bare, bare)
+    if bare not in grammar.relations:
+        singular = next(
+            (bare.removesuffix(end) for end in ("n", "en", "e", "s") if bare.removesuffix(end) in grammar.relations), ""
+        )
+        bare = singular or bare
     for candidate in (noun, bare):
         if name := tables.nouns.get((grammar.code, candidate)):
             known = tables.predicates[name]
@@ -108,13 +113,15 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
             yield Found(party.owner, "employer", shorten(unpreposed(rest, grammar), grammar), True, "profile")
             return
         is_time = bool(frame.times) or any(mark.search(lower_in(rest, grammar.code)) for mark in grammar.marks["clock"])
-        yield Found(party.subject, TIME if is_time else LOCATION, unpreposed(value, grammar), True, "fact", temporal=is_time)
+        yield Found(
+            _timed(party, grammar), TIME if is_time else LOCATION, unpreposed(value, grammar), True, "fact", temporal=is_time
+        )
         return
     value = shorten(cut(rest, grammar), grammar)
     is_clock = any(mark.search(lower_in(value, grammar.code)) for mark in grammar.marks["clock"])
     if is_clock and own[0].startswith(ATTRIBUTE):
         whole = squeeze(restore(with_times(frame), phrases))
-        yield Found(party.subject, TIME, unpreposed(whole, grammar), True, "fact", temporal=True)
+        yield Found(_timed(party, grammar), TIME, unpreposed(whole, grammar), True, "fact", temporal=True)
         return
     if name := _of_a_name(party, grammar):
         relation_predicate, single, kind = predicate_of(name.noun, tables, grammar)
@@ -132,6 +139,11 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         yield Found(party.subject, "state", value, True, "fact")
         return
     yield Found(party.owner, own[0], value, own[1], own[2])
+
+
+def _timed(party: Party, grammar: Grammar) -> str:
+    """ "The date of my exam": the time of the exam."""
+    return party.owner if party.noun in grammar.words["time_nouns"] and party.owner != SPEAKER else party.subject
 
 
 def _nominal(frame: Frame, grammar: Grammar) -> bool:

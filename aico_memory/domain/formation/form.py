@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aico_memory.domain.formation.formed import Formed
+from aico_memory.domain.formation.entities import Gazetteer, extract_entities
+from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.language_choice import choose_grammar
+from aico_memory.domain.formation.observe import classes_of, density_of, emotion_of, filters_of
 from aico_memory.domain.formation.statements import read_statements
+from aico_memory.domain.formation.wording import squeeze
+
+# A message that tries to give orders may tell facts, but never binding ones.
+BINDING_KINDS = frozenset({"constraint", "preference", "procedure"})
+# Feeling this strong makes a message go the fast path at once.
+STRONG_AROUSAL = 0.8
+_STATES_NOTHING = frozenset({"system_content", "xml_block", "code"})
+_NO_NAMES = Gazetteer({}, frozenset())
+_PRONOUNS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Ee]r|[Ss]ie)\b(?= \w)")
 
 
 def form(
@@ -21,17 +33,52 @@ def form(
     recent: Sequence[str],
     tables: FormationTables,
     language: str = "",
+    gazetteer: Gazetteer = _NO_NAMES,
 ) -> Formed:
-    """What the message states; `recent` are the messages before it, the newest last. Filters are named, never obeyed here."""
+    """What the message says; `recent` are the messages before it, the newest last. Filters are named, they block nothing.
+
+    Statements are read from what a person says (`role` user); what the assistant says is observed only.
+    """
     grammar = choose_grammar(text, recent, tables, language)
-    if grammar is None or role != "user":
-        return Formed(language=grammar.code if grammar else "")
-    read = read_statements(text, grammar, tables, said_at_us, zone, recent)
-    facts = tuple(replace(fact, excerpt=fact.excerpt[:300]) for fact in read.facts)
+    code = grammar.code if grammar else language
+    filtered = filters_of(text, tables.signals)
+    entities = extract_entities(text, gazetteer, code)
+    classes = classes_of(text, code, tables.signals, len(entities))
+    emotion = emotion_of(text, code, tables.signals)
+    facts: tuple[FormedFact, ...] = ()
+    plans: tuple[FormedFact, ...] = ()
+    trace = [f"filter {name}" for name in filtered] + [f"class {name} {score:.2f}" for name, score in classes]
+    strong = emotion.arousal >= STRONG_AROUSAL
+    resolved = squeeze(text[:500])
+    if grammar is not None and role == "user" and not _STATES_NOTHING & set(filtered):
+        read = read_statements(text, grammar, tables, said_at_us, zone, recent)
+        facts = tuple(_finished(fact, entities, filtered) for fact in read.facts)
+        plans = tuple(_finished(fact, entities, filtered) for fact in read.plans)
+        strong = strong or read.strong or bool(facts)
+        trace += read.trace
+        if read.last_party is not None and read.last_party.name:
+            resolved = _PRONOUNS.sub(read.last_party.name, resolved)
+    corrections = sum(fact.act != "assert" for fact in facts) + any(name == "correction" for name, _ in classes)
+    timed = sum(fact.temporal_type == "time_bounded" for fact in (*facts, *plans))
     return Formed(
         facts=facts,
-        foresight=tuple(read.plans),
-        language=grammar.code,
-        strong=read.strong or bool(facts),
-        trace=tuple(read.trace),
+        filtered=filtered,
+        classes=classes,
+        density=density_of(
+            entities, len({(fact.subject, fact.predicate, fact.object_key) for fact in facts}), timed, corrections
+        ),
+        valence=emotion.valence,
+        arousal=emotion.arousal,
+        emotion=emotion.category,
+        foresight=plans,
+        resolved_text=resolved,
+        language=code,
+        strong=strong,
+        trace=tuple(trace),
     )
+
+
+def _finished(fact: FormedFact, entities: tuple[str, ...], filtered: Sequence[str]) -> FormedFact:
+    """With its entities; what is binding becomes a plain fact where the message smells of a trick."""
+    kind = "fact" if "prompt_injection" in filtered and fact.kind in BINDING_KINDS else fact.kind
+    return replace(fact, entities=entities, kind=kind, excerpt=fact.excerpt[:300])

@@ -13,6 +13,9 @@ _CONNECTIVE = re.compile(
     r",? (?:und|aber|denn|sondern|doch|oder|sowie|deshalb|deswegen|also) |, (?:weil|dass|da|obwohl|wobei|nachdem|bevor|als|wo|während|seit|damit) |, |; |: | weil "  # noqa: E501
 )
 # "… eine Katze adoptiert, Luna": the name belongs to the noun.
+_OWNED = re.compile(
+    r"((?:haben|habe|hat|besitze|besitzen) (?:jetzt |auch )?(?:eine?n?|zwei|drei|vier) [\w ]+), ([A-ZÄÖÜ][\w.]+(?: und [A-ZÄÖÜ]\w+| [A-ZÄÖÜ][\w.]+)*)$"  # noqa: E501
+)
 _APPOSITION = re.compile(
     r"\b(eine?[nrs]? [\w ]+?) (gekauft|adoptiert|bekommen|geholt|angeschafft|zugelegt|aufgenommen), (?:eine?n? )?([A-ZÄÖÜ][\w -]*)$"  # noqa: E501
 )
@@ -61,6 +64,7 @@ _NEGATIONS = frozenset(["nicht", "kein", "keine", "keinen", "keinem", "keiner", 
 
 def expand(text: str) -> str:
     """Nothing is contracted in German that matters here, save 's."""
+    text = _OWNED.sub(r"\1 namens \2", text)
     return squeeze(_APPOSITION.sub(r"\1 namens \3 \2", re.sub(r"(?<=\w)'s\b", " es", text)))
 
 
@@ -99,7 +103,7 @@ def _is_finite(word: str, grammar: Grammar) -> bool:
 
 def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:
     """The clause as a frame."""
-    tokens, times = take_times(clause.split())
+    tokens, times = take_times(clause.replace(", ", " und ").split())
     words = [trim(token) for token in tokens if trim(token)]
     lowered = [lower(word) for word in words]
     while lowered and (lowered[0] in grammar.words["openers"]) and not _is_finite(words[0], grammar):
@@ -233,7 +237,7 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
         lemma, rest = grammar.verbs[last], rest[:-1]
         if lemma in (_BE, _WILL) and len(rest) > 1 and grammar.tenses.get(lower(rest[-1])) == "participle":
             lemma, rest = grammar.verbs[lower(rest[-1])], rest[:-1]
-    elif lemma in _MODALS | {_WILL} and tense in ("infinitive", "both", "two"):
+    elif lemma in _MODALS | {_WILL} and tense in ("infinitive", "both", "two") and rest[-1][:1].islower():
         frame.future = lemma == _WILL
         frame.intended = lemma in ("wollen", "möchten")
         frame.unreal = frame.unreal or lemma in ("müssen", "sollen", "dürfen")

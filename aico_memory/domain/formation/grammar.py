@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from aico_memory.domain.formation.observe import Signals
+
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
@@ -120,6 +122,8 @@ class FormationTables:
     predicates: Mapping[str, Predicate]
     # What something is -> the objects known to be it ("car" -> skoda …).
     types: Mapping[str, frozenset[str]]
+    # language -> words and expressions that speak for classes, feelings and tricks
+    signals: Mapping[str, Signals] = field(default_factory=dict)
     # language -> endings of words for professions
     profession_endings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # (language, noun) -> predicate

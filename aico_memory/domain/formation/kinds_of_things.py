@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
+
+_SCHOOLS = (
+    "universit", "college", "school", "schule", "uni ", "academy", "akademie", "üniversite", "lisesi", "okulu", "gymnasium",
+)  # fmt: skip
+_HOUR_WORDS = frozenset({"uhr", "saat", "am", "pm", "o'clock", "at", "um", "half", "halb"})
+_HOUR = re.compile(r"\d{1,2}(?:[:.]\d\d)?\.?(?:am|pm|h|st|nd|rd|th)?")
+
+
+def _is_hour(words: list[str], grammar: Grammar) -> bool:
+    """ "10", "9:30 uhr", "saat 11": a number, and nothing that is not of time."""
+    numbers = [word for word in words if _HOUR.fullmatch(word)]
+    return bool(numbers) and all(
+        word in numbers or word in _HOUR_WORDS or word in grammar.words["prepositions"] | grammar.words["determiners"]
+        for word in words
+    )
 
 
 def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bool:
@@ -23,10 +40,12 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
                 word in grammar.calendar.weekdays or word in grammar.calendar.days or word in grammar.calendar.months
                 for word in words
             )
-            or any(letter.isdigit() for letter in low)
+            or _is_hour(words, grammar)
         )
     if what == "relation":
         return words[-1] in grammar.relations or low in grammar.relations
+    if what == "school":
+        return any(part in f"{low} " for part in _SCHOOLS)
     if what == "event":
         return any(words[-1].endswith(event) for event in grammar.words["events"])
     if what == "profession":

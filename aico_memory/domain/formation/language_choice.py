@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.turkish_words import looks_finite, unpossessed
+from aico_memory.domain.formation.turkish_words import genitive, looks_finite, unpossessed
 from aico_memory.domain.formation.wording import lower_in
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -45,7 +45,7 @@ def _score(text: str, grammar: Grammar) -> float:
         score += 1.5 * sum(
             bool(unpossessed(word, grammar.words["nouns"]))
             and unpossessed(word, grammar.words["nouns"]) in grammar.words["nouns"]
-            for word in words
+            for word in (*words, *(genitive(word) for word in words))
         )
     else:
         score += 0.5 * sum(word in grammar.relations for word in words)

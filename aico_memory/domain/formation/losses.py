@@ -23,6 +23,12 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
     party = frame.subject
     first = lower_in(trim(frame.rest.split()[0]), grammar.code) if frame.rest else ""
     if party.name and not party.noun:
+        for mark in grammar.marks["succession"]:
+            # "Monica took over as my boss".
+            if (found := mark.search(frame.rest)) and lower_in(found["n"], grammar.code) in grammar.relations:
+                name, single, kind = predicate_of(lower_in(found["n"], grammar.code), tables, grammar)
+                yield Found(SPEAKER, name, party.name, single, kind)
+                return
         if frame.verb in grammar.words["deserts"] and first in ("", "me", "us", "mich", "uns"):
             yield Found(SPEAKER, PARTNER, party.name, True, "profile", act="end")
         return

@@ -81,7 +81,8 @@ def _apposition(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iter
     for mark in grammar.marks["apposition"]:
         if match := mark.match(frame.rest):
             noun = lower_in(match["n"], grammar.code)
-            yield Found(frame.subject.subject, *_noun_fields(noun, shorten(cut(match["v"], grammar), grammar), tables, grammar))
+            value = shorten(cut(match["v"], grammar), grammar)
+            yield Found(frame.subject.subject, *_noun_fields(noun, value, tables, grammar))
             if is_a(noun, "animal", tables, grammar):
                 yield Found(frame.subject.subject, "pet", noun, False, "fact")
             return

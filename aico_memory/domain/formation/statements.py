@@ -8,6 +8,7 @@ from types import ModuleType
 
 from aico_memory.domain.formation import english, german, turkish
 from aico_memory.domain.formation.acts import Speech, read_speech
+from aico_memory.domain.formation.attributes import restore
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -86,6 +87,10 @@ def _sentence(
         for mark in grammar.marks["ended"]:
             clause, count = mark.subn(" ", clause)  # noqa: PLW2901
             ended = ended or count > 0
+        if number and (again := _it_is(clause, result, before_facts, raw, grammar, said_at_us)):
+            result.facts.append(again)
+            found_any = True
+            continue
         frame = parser.parse(squeeze(clause), grammar, result.last_party, before)
         if frame is None:
             continue
@@ -96,11 +101,48 @@ def _sentence(
             result.last_party = frame.subject
         facts = _facts(frame, speech, phrases, raw, grammar, tables, said_at_us, sentence, result)
         found_any = found_any or bool(facts)
+        if pet := next((fact for fact in facts if fact.predicate == "pet" and fact.act == "assert"), None):
+            # "I have a dog, he's called Rex."
+            result.last_party = Party(noun=pet.value.casefold(), possessed=True)
     if speech.act == "correct" and not found_any and not question:
         said = _elliptic(result, speech, raw, grammar, tables, said_at_us, zone, recent, sentence)
         result.facts.extend(said)
     _moved(result, before_facts)
     result.strong = result.strong or speech.act in ("correct", "retract") or speech.explicit
+
+
+def _happens(frame: Frame, grammar: Grammar) -> bool:
+    """Whether the clause tells of something that happened and holds since ("I was reassigned to …"), not of a state."""
+    if frame.verb != "be" or not frame.past:
+        return frame.verb not in grammar.words["states"]
+    first = frame.rest.split()[0] if frame.rest else ""
+    return grammar.tenses.get(first) in ("past", "participle") or (len(first) > 4 and first.endswith("ed"))
+
+
+def _by_now(grammar: Grammar, sentence: str) -> bool:
+    return any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["by_now"])
+
+
+def _it_is(
+    clause: str, result: Statements, start: int, raw: Sequence[str], grammar: Grammar, said_at_us: int
+) -> FormedFact | None:
+    """ "…, now it's green": another value of what the clause before spoke of."""
+    said = [fact for fact in result.facts[start:] if fact.predicate and fact.subject == "user"]
+    match = next((mark.match(squeeze(clause)) for mark in grammar.marks["it_is"] if mark.match(squeeze(clause))), None)
+    if not said or match is None or said[-1].act == "retract":
+        return None
+    value = bare(restore(match["v"], raw), grammar)
+    fact = said[-1]
+    return replace(
+        fact,
+        value=value,
+        object_key=object_key(value, grammar),
+        act="correct" if fact.act == "correct" else "assert",
+        corrected="",
+        valid_from_us=said_at_us,
+        valid_until_us=OPEN,
+        temporal_type="persistent",
+    )
 
 
 def _moved(result: Statements, start: int) -> None:
@@ -132,8 +174,11 @@ def _facts(
         return []
     made = []
     left = leaving(frame, grammar) if sudden else ""
-    validity = validity_of(frame, phrases, said_at_us, grammar, frame.verb not in grammar.words["states"])
+    validity = validity_of(frame, phrases, said_at_us, grammar, _happens(frame, grammar))
     for found in name_facts(frame, raw, tables, grammar):
+        fresh = found.predicate not in tables.predicates or found.predicate in ("eats", "drinks", "owns")
+        if not left and not found.single_valued and fresh and found.act == "" and _by_now(grammar, sentence):
+            left = NEWEST
         if not left and frame.verb in grammar.words["switches"] and not found.single_valued:
             left = NEWEST
         found = replace(found, left=left if found.act == "" and left != found.value else "")  # noqa: PLW2901

@@ -72,7 +72,7 @@ def _verb(word: str, grammar: Grammar) -> Verb | None:
 
 def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:
     """The clause as a frame."""
-    tokens, times = take_times(clause.split())
+    tokens, times = take_times(clause.replace(", ", " ve ").split())
     words = [trim(token) for token in tokens if trim(token)]
     frame = Frame(Party(), "", times=times, text=clause)
     kept: list[str] = []
@@ -96,7 +96,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
             return _denied(frame, kept, last, grammar)
         return _nominal(frame, kept, grammar, party, before) if kept else None
     verb = _verb(last, grammar) if last not in _EXIST else None
-    if verb is None:
+    if verb is None or low_tr(kept[-1])[:-2] in grammar.words["professions"]:
         return _nominal(frame, kept, grammar, party, before)
     return _verbal(frame, kept[:-1], verb, grammar, party, before)
 
@@ -199,7 +199,8 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
         if (whose := genitive(words[at])) and at + 1 < len(words):
             owner = own_noun(low_tr(whose), grammar) or whose.casefold()
             owner = " ".join([*low[:at], owner])
-            end = next((i for i in range(at + 1, min(at + 4, len(words) - 1)) if third_possessed(low[i])), at + 1)
+            reach = len(words) if frame.times else len(words) - 1
+            end = next((i for i in range(at + 1, min(at + 4, reach)) if third_possessed(low[i])), at + 1)
             frame.subject = Party(owner=owner, noun=" ".join(low[at + 1 : end + 1]), possessed=True)
             return _with_value(frame, words[end + 1 :])
         last = at == len(words) - 1

@@ -111,7 +111,17 @@ def _read_with(lemma: str, words: list[str], grammar: Grammar, whole_names: bool
     bare = [word for case, part in chunks if not case for word in part]
     heads = [" ".join(bare)]
     if bare:
-        heads += [f"{case} {' '.join([*bare[:-1], stem])}" for case, stem in _maybe(bare[-1], len(bare) > 1, grammar)]
+        if "ve" in bare:
+            # "yürüyüşü ve çömlekçiliği": every member of the list has the ending.
+            listed = [
+                next((stem for case, stem in _maybe(word, False, grammar) if case == "@i"), word) if word != "ve" else word
+                for word in bare
+            ]
+            heads.append(f"@i {' '.join(listed)}") if listed != bare else None
+        heads += [
+            f"{case} {' '.join([*bare[:-1], stem])}"
+            for case, stem in _maybe(bare[-1], len(bare) > 1 and bare[-2] != "ve", grammar)
+        ]
         if len(bare) > 1:
             # A marked phrase in front of a bare object: "Ankara'ya taşındım" needs none, "fıstığa alerjim var" does.
             heads += [

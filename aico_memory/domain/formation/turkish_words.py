@@ -166,6 +166,9 @@ def unpossessed(word: str, known: Set[str]) -> str:
         shorter[:-1] + "u" + shorter[-1:],
         shorter[:-1] + "ı" + shorter[-1:],
     ]
+    if base[:-1].endswith(("lar", "ler")) and len(base) > 5:
+        # "hobilerim": of many.
+        candidates.append(base[:-4])
     for candidate in candidates:
         if candidate in known:
             return candidate

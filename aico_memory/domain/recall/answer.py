@@ -51,7 +51,7 @@ def recall(
     if about and not question.naming and any(group.subject in about and group.score >= 2 for group in groups):
         # "Where does my wife work?" asks of her, not who she is.
         groups = [group for group in groups if group.subject != SPEAKER]
-    best = _best(groups, question, about, similarity, figures)
+    best = _best(groups, question, about, tables, similarity, figures)
     if best is None:
         return []
     if question.former and question.at_us == OPEN:
@@ -171,7 +171,12 @@ def _verb_score(group: _Group, question: Question) -> float:
 
 
 def _best(
-    groups: list[_Group], question: Question, about: frozenset[str], similarity: Similarity, figures: RecallFigures
+    groups: list[_Group],
+    question: Question,
+    about: frozenset[str],
+    tables: FormationTables,
+    similarity: Similarity,
+    figures: RecallFigures,
 ) -> _Group | None:
     eligible = [group for group in groups if (group.subject in about) == bool(about) or group.score > 0]
     if about or question.relations:
@@ -183,6 +188,13 @@ def _best(
             return leaders[0]
         likeness = _likeness(leaders, similarity)
         return max(zip(likeness, leaders, strict=True), key=lambda pair: pair[0])[1]
+    strongest = max(question.predicates, key=lambda name: question.predicates[name], default="")
+    if strongest and question.predicates[strongest] >= figures.least_score and not about and not question.relations:
+        for name in tables.predicates[strongest].falls_back:
+            # "Where am I?", where only the home is known.
+            for group in groups:
+                if (group.subject, group.predicate) == (SPEAKER, name):
+                    return group
     if question.predicates and not eligible:
         return None
     open_groups = [group for group in eligible if about or (group.subject == SPEAKER and not question.relations)]

@@ -75,7 +75,7 @@ class Timeline:
         subject = self._known_subject(fact)
         if subject != fact.subject:
             statement = replace(statement, fact=replace(fact, subject=subject))
-        if fact.predicate in self._loose and fact.corrected not in ("", NEWEST):
+        if fact.act == "assert" and fact.corrected not in ("", NEWEST) and not self._knows(subject, fact):
             # "I switched from X to Y": whatever X was, Y is now.
             meant = [
                 held
@@ -84,13 +84,18 @@ class Timeline:
                 and held.until_us > fact.valid_from_us
                 and not held.invalid
                 and _equal(held, fact.corrected)
+                and not held.predicate.startswith(("favourite:", "birthplace", "likes", "dislikes"))
             ]
-            if meant and fact.act == "assert":
+            if meant:
                 was = max(meant, key=_newness)
                 statement = replace(
                     statement, fact=replace(fact, predicate=was.predicate, single_valued=was.fact.single_valued)
                 )
         self._acts[statement.fact.act](statement)
+
+    def _knows(self, subject: str, fact: FormedFact) -> bool:
+        """Whether what is left is a value of the predicate that was read."""
+        return any(_same(held, fact.corrected) for held in self.group(subject, fact.predicate))
 
     def _known_subject(self, fact: FormedFact) -> str:
         """ "The meeting" is the team meeting, where there is no other."""

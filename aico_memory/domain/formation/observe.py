@@ -1,0 +1,151 @@
+"""What is noticed about a message before anything is formed: filters, classes, density, emotion.
+
+A filter never blocks the episodic record; it only says that the message makes no item, and why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aico_memory.domain.formation.wording import even, lower_in
+
+LEAST_CHARACTERS, MOST_CHARACTERS = 10, 5000
+LEAST_UNSPACED = 4
+BULLET_LINES, CODE_SHARE, MOST_EMOJI = 5, 0.5, 3
+CLASS_SCORES = {"correction": 0.40, "decision": 0.35, "preference": 0.30, "entity_rich": 0.30, "fact": 0.25}
+ENTITY_RICH = 2
+
+_TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?>")
+_XML_BLOCK = re.compile(r"<([A-Za-z][\w:-]*)[^<>]*>.*?</\1>", re.DOTALL)
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s+|^\s*\*\*", re.MULTILINE)
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_CODE_LINE = re.compile(
+    r"[{};]\s*$|^\s*(?:def|class|import|from|return|if|for|while|#include|public|private|const|let|var|fn|SELECT|INSERT)\b.*[:;({]|=>|==|\w+\([^)]*\)\s*[;{]?$"
+)
+_EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\U0001f1e6-\U0001f1ff]")
+_UNSPACED = re.compile("[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+_SHOUT = re.compile(r"\b[A-ZÄÖÜÇĞİŞ]{3,}\b")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Words and expressions of one language that speak for a class, a feeling or a trick; lower case."""
+
+    system: tuple[re.Pattern[str], ...] = ()
+    injection: tuple[re.Pattern[str], ...] = ()
+    correction: tuple[re.Pattern[str], ...] = ()
+    decision: tuple[re.Pattern[str], ...] = ()
+    preference: tuple[re.Pattern[str], ...] = ()
+    fact: tuple[re.Pattern[str], ...] = ()
+    urgency: frozenset[str] = frozenset()
+    profanity: frozenset[str] = frozenset()
+    positive: frozenset[str] = frozenset()
+    negative: frozenset[str] = frozenset()
+    negations: frozenset[str] = frozenset()
+    # Ekman category -> words; a trailing + stands for a word's beginning.
+    emotions: Mapping[str, frozenset[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Emotion:
+    """Valence −1 … 1, arousal 0 … 1, and the category (none where no word speaks for one)."""
+
+    valence: float
+    arousal: float
+    category: str
+
+
+def filters_of(text: str, signals: Mapping[str, Signals]) -> tuple[str, ...]:
+    """Names of the filters that match, in the order in which they are tried."""
+    plain = even(text)
+    lowered = plain.lower()
+    found = []
+    if not _length_is_fit(plain):
+        found.append("length")
+    every = signals.values()
+    if any(mark.search(lowered) for one in every for mark in one.system):
+        found.append("system_content")
+    if any(mark.search(lowered) for one in every for mark in one.injection):
+        found.append("prompt_injection")
+    if _XML_BLOCK.search(plain) or len(_TAG.findall(plain)) >= 2:
+        found.append("xml_block")
+    if len(_BULLET.findall(plain)) >= BULLET_LINES:
+        found.append("list")
+    if _code_share(plain) > CODE_SHARE:
+        found.append("code")
+    if len(_EMOJI.findall(plain)) > MOST_EMOJI:
+        found.append("emoji")
+    return tuple(found)
+
+
+def _length_is_fit(text: str) -> bool:
+    stripped = text.strip()
+    # A script without spaces says in four characters what another says in ten.
+    least = LEAST_UNSPACED if len(_UNSPACED.findall(stripped)) * 2 > len(stripped) else LEAST_CHARACTERS
+    return least < len(stripped) < MOST_CHARACTERS or (least == LEAST_UNSPACED and len(stripped) == least)
+
+
+def _code_share(text: str) -> float:
+    if not text:
+        return 0.0
+    fenced = sum(len(block) for block in _FENCE.findall(text))
+    rest = _FENCE.sub("", text)
+    lines = [line for line in rest.splitlines() if line.strip()]
+    coded = sum(len(line) for line in lines if _CODE_LINE.search(line)) if len(lines) > 1 else 0
+    return (fenced + coded) / len(text)
+
+
+def classes_of(text: str, language: str, signals: Mapping[str, Signals], entities: int) -> tuple[tuple[str, float], ...]:
+    """Classes that speak for themselves with their scores, the strongest first; they choose a kind, they are no confidence."""
+    lowered = lower_in(even(text), language)
+    own = signals.get(language)
+    found: list[tuple[str, float]] = []
+    if own is not None:
+        for name in ("correction", "decision", "preference", "fact"):
+            hits = sum(bool(mark.search(lowered)) for mark in getattr(own, name))
+            if hits:
+                found.append((name, min(1.0, CLASS_SCORES[name] * (1 + 0.25 * (hits - 1)))))
+    if entities >= ENTITY_RICH:
+        found.append(("entity_rich", CLASS_SCORES["entity_rich"]))
+    return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+
+
+def density_of(entities: Sequence[str], facts: int, times: int, corrections: int) -> int:
+    """Unique entities, unique facts, signs of time and of correction; below 2 is not worth a long-term write."""
+    return len(set(entities)) + facts + times + corrections
+
+
+def emotion_of(text: str, language: str, signals: Mapping[str, Signals]) -> Emotion:
+    """By words of feeling, exclamation marks, capitals, urgency and profanity."""
+    plain = even(text)
+    own = signals.get(language, Signals())
+    words = _WORD.findall(lower_in(plain, language))
+    score = 0
+    for at, word in enumerate(words):
+        sign = _is_of(word, own.positive) - _is_of(word, own.negative)
+        if sign and any(before in own.negations for before in words[max(0, at - 3) : at]):
+            sign = -sign
+        score += sign
+    felt = sum(_is_of(word, own.positive) or _is_of(word, own.negative) for word in words)
+    valence = max(-1.0, min(1.0, score / max(1, felt) * min(1.0, 0.4 + 0.3 * felt))) if felt else 0.0
+    arousal = min(0.45, 0.15 * plain.count("!")) + min(0.4, 0.2 * _shouts(plain))
+    arousal += 0.3 * any(_is_of(word, own.urgency) for word in words) + 0.3 * any(_is_of(word, own.profanity) for word in words)
+    arousal += 0.1 * min(3, felt)
+    counts = {name: sum(_is_of(word, known) for word in words) for name, known in (own.emotions or {}).items()}
+    category, most = max(counts.items(), key=lambda pair: (pair[1], pair[0]), default=("none", 0))
+    return Emotion(round(valence, 3), round(min(1.0, arousal), 3), category if most else "none")
+
+
+def _shouts(text: str) -> int:
+    letters = [letter for letter in text if letter.isalpha()]
+    whole = len(letters) > 12 and sum(letter.isupper() for letter in letters) > 0.7 * len(letters)
+    return 2 if whole else min(2, len(_SHOUT.findall(text)) // 2)
+
+
+def _is_of(word: str, known: frozenset[str]) -> bool:
+    if word in known:
+        return True
+    return any(f"{word[:length]}+" in known for length in range(3, len(word) + 1))
