@@ -58,6 +58,7 @@ _MARKS = (
     "it_is",
     "by_now",
     "hearsay",
+    "best_liked",
     "insist",
     "no_more",
     "denied",

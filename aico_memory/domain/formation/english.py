@@ -141,6 +141,10 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     subject_words = [
         word for word in words[:place] if lower(word) not in grammar.words["adverbs"] and lower(word) not in ("never", "not")
     ]
+    order = place == 0 and before is None and grammar.tenses.get(lowered[0]) == "infinitive" and lowered[:2] != ["call", "me"]
+    if order:
+        # "Use add-apt-repository": told to somebody, not of anybody.
+        return None
     company = ""
     if len(subject_words) > 2 and [lower(word) for word in subject_words[-2:]] in (["and", "i"], ["and", "me"]):
         # "Tom and I got married".

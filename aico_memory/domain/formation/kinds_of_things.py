@@ -23,6 +23,29 @@ def _is_hour(words: list[str], grammar: Grammar) -> bool:
     )
 
 
+def alike(one: str, other: str, tables: FormationTables, grammar: Grammar) -> bool:
+    """Whether both could be values of the same thing: both times, both numbers, both names, or both of a known type."""
+    if any(is_a(value, "when", tables, grammar) for value in (one, other)):
+        return is_a(one, "when", tables, grammar) and is_a(other, "when", tables, grammar)
+    if any(letter.isdigit() for letter in one) != any(letter.isdigit() for letter in other):
+        return False
+    if one[:1].isupper() and other[:1].isupper():
+        return True
+    left, right = lower_in(one, grammar.code), lower_in(other, grammar.code)
+    if any(left in known and right in known for known in tables.types.values()):
+        return True
+    words = right.split()
+    # Common nouns: short, and nothing but words that mean something.
+    return len(words) <= 3 and not any(
+        word in grammar.words[group] for word in words for group in ("adverbs", "pronouns", "stops")
+    )
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether one of two normalised objects holds the other."""
+    return bool(one) and bool(other) and (one in other or other in one)
+
+
 def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bool:
     """Whether the value is of the type, by its last word or as a whole."""
     low = lower_in(value, grammar.code)

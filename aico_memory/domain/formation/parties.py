@@ -9,9 +9,21 @@ from aico_memory.domain.formation.frames import Party
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
 
+MOST_WORDS = 6
+# Whom nothing is said of that could be kept.
+NOBODY = Party(owner="")
+
 
 def read_party(phrase: str, grammar: Grammar, last: Party | None) -> Party:
     """Whom the phrase names; `last` is whom "she" or "it" stands for. Nouns of relations are read as their common one."""
+    words = [lower_in(trim(word), grammar.code) for word in phrase.split() if trim(word)]
+    for mark in grammar.marks["best_liked"]:
+        if found := mark.match(" ".join(words)):
+            # "The food I like best".
+            return Party(noun=f"favourite {found['n']}", possessed=True)
+    if len(words) > MOST_WORDS or any(word in grammar.words["pronouns"] - grammar.words["determiners"] for word in words[1:]):
+        # "for multimedia issues this page you": nobody that facts could be kept of.
+        return NOBODY
     party = _read(phrase, grammar, last)
     return replace(party, noun=grammar.synonyms[party.noun]) if party.noun in grammar.synonyms else party
 

@@ -13,6 +13,7 @@ from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.judging import MAX_TEXT, NEWEST, bare, is_to_come, judge, leaving, plan_of, unsettled
+from aico_memory.domain.formation.kinds_of_things import alike, same_words
 from aico_memory.domain.formation.naming import name_facts, object_key
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
@@ -231,10 +232,14 @@ def _elliptic(
     if not value or len(value.split()) > 6:
         return []
     old = object_key(bare(speech.corrected, grammar), grammar) if speech.corrected else ""
-    before = _earlier(result, grammar, tables, said_at_us, zone, recent)
+    before = [
+        fact
+        for fact in _earlier(result, grammar, tables, said_at_us, zone, recent)
+        if alike(fact.value, value, tables, grammar) or (old and same_words(old, fact.object_key))
+    ]
     meant = [fact for fact in before if old and (old in fact.object_key or fact.object_key in old)] or before
     if not meant:
-        return [unsettled("correct", value, old, grammar, said_at_us, sentence)]
+        return [unsettled("correct", value, old, grammar, said_at_us, sentence)] if old else []
     fact = meant[-1]
     return [
         replace(

@@ -61,6 +61,8 @@ def _predicate(text: str, grammar: Grammar) -> bool:
     last = low_tr(words[-1])
     if last in _EXIST or last == "değil" or _verb(last, grammar) is not None:
         return True
+    if len(words) >= 2 and low_tr(words[0]) in grammar.words["name_nouns"]:
+        return True
     if len(words) >= 2 and any(own_noun(low_tr(word), grammar) for word in words[:-1]):
         return True
     return bool(_COPULA.match(last)) and len(last) > 5
@@ -176,6 +178,10 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
         if not words:
             return None
         return _copula(frame, words, grammar)
+    if low[0] in grammar.words["name_nouns"] and len(words) > 1 and party is not None and party.noun:
+        # "Bir köpeğim var, adı Karabaş."
+        frame.subject = Party(owner=party.subject, noun=low[0], possessed=True)
+        return _with_value(frame, words[1:])
     if _HERE.match(low[-1]):
         # "izindeyim", "Gent'teyim".
         return _copula(frame, words, grammar)
