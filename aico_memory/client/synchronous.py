@@ -7,6 +7,7 @@ import os
 import threading
 import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, wait
 from typing import Any, TypeVar
 
 from aico_memory.client.asynchronous import AnyHome, AsyncMemoryClient
@@ -31,6 +32,9 @@ from aico_memory.errors import ClosedConnection
 from aico_memory.paths import find_home
 
 Result = TypeVar("Result")
+# How long open verbs may take to hear of the close, and how often a waiting thread looks whether the loop still runs.
+_END_SECONDS = 0.5
+_LOOK_SECONDS = 1.0
 
 
 class MemoryClient:
@@ -73,6 +77,13 @@ class MemoryClient:
             return
         self._closed = True
         self._client._session.close()
+        if threading.current_thread() is self._thread:
+            # From a callback: nobody can wait for the loop in its own thread.
+            self._loop.call_soon(self._loop.stop)
+            return
+        # Verbs that other threads wait for end with what the link tells them, not with the loop.
+        ended = asyncio.run_coroutine_threadsafe(_end_tasks(), self._loop)
+        wait([ended], 2 * _END_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         if not self._thread.is_alive():
@@ -232,10 +243,25 @@ class MemoryClient:
             raise ClosedConnection("The client was closed")
         running = asyncio.run_coroutine_threadsafe(verb, self._loop)
         try:
+            while not wait([running], _LOOK_SECONDS).done:
+                if not self._thread.is_alive():
+                    raise ClosedConnection("The client was closed meanwhile")
             return running.result()
+        except CancelledError:
+            raise ClosedConnection("The client was closed meanwhile") from None
         except BaseException:
             running.cancel()
             raise
+
+
+async def _end_tasks() -> None:
+    """Let every other task end by itself for a moment, then cancel it."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        _, late = await asyncio.wait(others, timeout=_END_SECONDS)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
 
 class Events(Iterator[Delivered]):
@@ -248,7 +274,7 @@ class Events(Iterator[Delivered]):
     def __next__(self) -> Delivered:
         try:
             event: Delivered = self._run(self._stream.__anext__())
-        except StopAsyncIteration:
+        except (StopAsyncIteration, ClosedConnection):
             raise StopIteration from None
         return event
 

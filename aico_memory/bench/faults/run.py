@@ -98,18 +98,14 @@ def _run(plan: Plan, rng: random.Random, order: Sequence[str], steps: int | None
                 load = Load(client, plan.seed, steps, plan.pause if order else 0.0)
                 load.consent("ada", "bruno")
                 load.start()
-                victims: dict[str, int] = {}
-                for number, name in enumerate(order):
-                    progress(f"kill {number + 1} of {len(order)}: {name}")
-                    if number >= plan.down_at_once:
-                        earlier = order[number - plan.down_at_once]
-                        _await_back(home, earlier, victims[earlier])
-                    victims[name] = _kill(home, name, victims.get(name, 0), rng, load)
-                for name, pid in victims.items():
-                    _await_back(home, name, pid)
-                if order:
+                try:
+                    _kill_in_order(home, order, plan.down_at_once, rng, load, progress)
+                    if order:
+                        load.stop()
+                    load.join()
+                except BaseException:
                     load.stop()
-                load.join()
+                    raise
                 if load.failure is not None:
                     raise load.failure
                 progress("waiting until everything is applied")
@@ -118,6 +114,20 @@ def _run(plan: Plan, rng: random.Random, order: Sequence[str], steps: int | None
             return _Outcome(_command(environment, "export", "--canonical").splitlines(), unfound, load)
         finally:
             _command(environment, "down")
+
+
+def _kill_in_order(
+    home: Home, order: Sequence[str], down_at_once: int, rng: random.Random, load: Load, progress: Progress
+) -> None:
+    victims: dict[str, int] = {}
+    for number, name in enumerate(order):
+        progress(f"kill {number + 1} of {len(order)}: {name}")
+        if number >= down_at_once:
+            earlier = order[number - down_at_once]
+            _await_back(home, earlier, victims[earlier])
+        victims[name] = _kill(home, name, victims.get(name, 0), rng, load)
+    for name, pid in victims.items():
+        _await_back(home, name, pid)
 
 
 def _kill(home: Home, name: str, last: int, rng: random.Random, load: Load) -> int:

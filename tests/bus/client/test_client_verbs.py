@@ -242,6 +242,31 @@ def test_a_closed_client_says_so_and_closing_twice_is_fine(client: MemoryClient)
         client.add([], "u")
 
 
+def test_whoever_waits_in_another_thread_hears_that_the_client_was_closed(client: MemoryClient) -> None:
+    heard: list[Exception] = []
+    events = client.subscribe("memory/semantic/changed/v1/")
+    listened: list[object] = []
+
+    def ask() -> None:
+        try:
+            client.search("nobody answers this", "u")
+        except Exception as error:
+            heard.append(error)
+
+    threads = [threading.Thread(target=ask), threading.Thread(target=lambda: listened.extend(events))]
+    for thread in threads:
+        thread.start()
+    waiting = threading.Event()
+    while len(asyncio.all_tasks(client._loop)) < 2:
+        waiting.wait(0.01)
+    client.close()
+    for thread in threads:
+        thread.join(5)
+    assert [type(error) for error in heard] == [ClosedConnection]
+    assert listened == []
+    assert not any(thread.is_alive() for thread in threads)
+
+
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_client_is_refused(client: MemoryClient) -> None:
     reading, writing = os.pipe()
