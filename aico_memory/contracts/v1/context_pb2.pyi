@@ -237,7 +237,7 @@ Global___ContextAnswer: _TypeAlias = ContextAnswer  # noqa: Y015
 
 @_typing.final
 class RecallRequest(_message.Message):
-    """Spec 03: answers of the fact memory; declared for the write path to come."""
+    """A question in words about what is or was true, answered by the owner of the items."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -245,10 +245,22 @@ class RecallRequest(_message.Message):
     QUESTION_FIELD_NUMBER: _builtins.int
     AS_OF_US_FIELD_NUMBER: _builtins.int
     KNOWN_AS_OF_US_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    ZONE_FIELD_NUMBER: _builtins.int
+    LANGUAGE_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     question: _builtins.str
     as_of_us: _builtins.int
+    """True then; 0: now."""
     known_as_of_us: _builtins.int
+    """By what had been said then; 0: by all that has been said."""
+    group_id: _builtins.str
+    project_id: _builtins.str
+    zone: _builtins.str
+    """IANA zone in which the question's own dates are meant; empty: UTC."""
+    language: _builtins.str
+    """Of the question; empty: guessed."""
     def __init__(
         self,
         *,
@@ -256,10 +268,14 @@ class RecallRequest(_message.Message):
         question: _builtins.str = ...,
         as_of_us: _builtins.int = ...,
         known_as_of_us: _builtins.int = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
+        zone: _builtins.str = ...,
+        language: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "known_as_of_us", b"known_as_of_us", "question", b"question", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "language", b"language", "project_id", b"project_id", "question", b"question", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -279,11 +295,15 @@ class RecalledFact(_message.Message):
     id: _builtins.str
     memory: _builtins.str
     value: _builtins.str
+    """The shortest phrase of the object as it was said; empty where there is none."""
     valid_from_us: _builtins.int
+    """0: open."""
     valid_until_us: _builtins.int
     confidence: _builtins.float
     @_builtins.property
-    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
+    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """Ids of the events it rests on, oldest first."""
+
     def __init__(
         self,
         *,
@@ -305,19 +325,31 @@ Global___RecalledFact: _TypeAlias = RecalledFact  # noqa: Y015
 
 @_typing.final
 class RecallResult(_message.Message):
+    """What answers the question and was true then; nothing where nothing was."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     RESULTS_FIELD_NUMBER: _builtins.int
+    LANGUAGE_FIELD_NUMBER: _builtins.int
+    DEGRADED_FIELD_NUMBER: _builtins.int
+    language: _builtins.str
+    """The language in which the question was read; empty where none was recognised."""
     @_builtins.property
     def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecalledFact]: ...
+    @_builtins.property
+    def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What could not be asked, "who: why"."""
+
     def __init__(
         self,
         *,
         results: _abc.Iterable[Global___RecalledFact] | None = ...,
+        language: _builtins.str = ...,
+        degraded: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["results", b"results"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "language", b"language", "results", b"results"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

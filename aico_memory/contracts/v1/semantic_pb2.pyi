@@ -91,6 +91,11 @@ class MemoryRecord(_message.Message):
     ACCESS_COUNT_FIELD_NUMBER: _builtins.int
     VARIANT_OF_FIELD_NUMBER: _builtins.int
     EXTRA_JSON_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
+    PREDICATE_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    TEMPORAL_TYPE_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """UUID text."""
     session_id: _builtins.str
@@ -119,6 +124,14 @@ class MemoryRecord(_message.Message):
     variant_of: _builtins.str
     extra_json: _builtins.str
     """JSON of fields that later versions add."""
+    subject: _builtins.str
+    """The item read: whom it is about, what it says of it, and the shortest phrase of the object as it was said."""
+    predicate: _builtins.str
+    value: _builtins.str
+    temporal_type: _builtins.str
+    """persistent | time_bounded"""
+    owner: _builtins.str
+    """Whose word it is; in a shared scope not always the one who asks."""
     @_builtins.property
     def scope(self) -> _envelope_pb2.Scope: ...
     @_builtins.property
@@ -155,10 +168,15 @@ class MemoryRecord(_message.Message):
         access_count: _builtins.int = ...,
         variant_of: _builtins.str = ...,
         extra_json: _builtins.str = ...,
+        subject: _builtins.str = ...,
+        predicate: _builtins.str = ...,
+        value: _builtins.str = ...,
+        temporal_type: _builtins.str = ...,
+        owner: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "confidence", b"confidence", "created_at_us", b"created_at_us", "entities", b"entities", "extra_json", b"extra_json", "immutable", b"immutable", "importance", b"importance", "invalidated_at_us", b"invalidated_at_us", "kind", b"kind", "language", b"language", "memory_id", b"memory_id", "pinned", b"pinned", "recorded_at_us", b"recorded_at_us", "scope", b"scope", "session_id", b"session_id", "sources", b"sources", "status", b"status", "sub_tier", b"sub_tier", "superseded_by", b"superseded_by", "text", b"text", "tier", b"tier", "updated_at_us", b"updated_at_us", "utility", b"utility", "valid_from_us", b"valid_from_us", "valid_until_us", b"valid_until_us", "variant_of", b"variant_of", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "confidence", b"confidence", "created_at_us", b"created_at_us", "entities", b"entities", "extra_json", b"extra_json", "immutable", b"immutable", "importance", b"importance", "invalidated_at_us", b"invalidated_at_us", "kind", b"kind", "language", b"language", "memory_id", b"memory_id", "owner", b"owner", "pinned", b"pinned", "predicate", b"predicate", "recorded_at_us", b"recorded_at_us", "scope", b"scope", "session_id", b"session_id", "sources", b"sources", "status", b"status", "sub_tier", b"sub_tier", "subject", b"subject", "superseded_by", b"superseded_by", "temporal_type", b"temporal_type", "text", b"text", "tier", b"tier", "updated_at_us", b"updated_at_us", "utility", b"utility", "valid_from_us", b"valid_from_us", "valid_until_us", b"valid_until_us", "value", b"value", "variant_of", b"variant_of", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -417,18 +435,24 @@ class GetMemory(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]:
+        """Where to look; empty: the user's own."""
+
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "scopes", b"scopes", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -496,17 +520,23 @@ class MemoryHistoryRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     MEMORY_ID_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     memory_id: _builtins.str
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]:
+        """Where to look; empty: the user's own."""
+
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         memory_id: _builtins.str = ...,
+        scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "scopes", b"scopes", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -576,10 +606,15 @@ class UpdateMemory(_message.Message):
     MEMORY_ID_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     METADATA_JSON_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     memory_id: _builtins.str
     text: _builtins.str
     metadata_json: _builtins.str
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]:
+        """Where to look; empty: the user's own. In a shared scope only whose word it is may change it."""
+
     def __init__(
         self,
         *,
@@ -587,10 +622,11 @@ class UpdateMemory(_message.Message):
         memory_id: _builtins.str = ...,
         text: _builtins.str = ...,
         metadata_json: _builtins.str = ...,
+        scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "metadata_json", b"metadata_json", "text", b"text", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "metadata_json", b"metadata_json", "scopes", b"scopes", "text", b"text", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -605,19 +641,25 @@ class InvalidateMemory(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     MEMORY_ID_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     memory_id: _builtins.str
     reason: _builtins.str
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]:
+        """As in UpdateMemory."""
+
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         memory_id: _builtins.str = ...,
         reason: _builtins.str = ...,
+        scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "reason", b"reason", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_id", b"memory_id", "reason", b"reason", "scopes", b"scopes", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -632,9 +674,18 @@ class Changed(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
+    ACT_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    EVENT_ID_FIELD_NUMBER: _builtins.int
     action: _builtins.str
     """created | updated | reinforced | superseded | invalidated | promoted | demoted"""
     reason: _builtins.str
+    act: _builtins.str
+    """What was said that led to it: assert | correct | end | retract | edit | delete | promote | reject | use; empty for a record."""
+    rule: _builtins.str
+    """The gate's rule."""
+    event_id: _builtins.bytes
+    """The event it follows from."""
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -649,10 +700,13 @@ class Changed(_message.Message):
         reason: _builtins.str = ...,
         scope: _envelope_pb2.Scope | None = ...,
         scores: _abc.Iterable[Global___RankedShare] | None = ...,
+        act: _builtins.str = ...,
+        rule: _builtins.str = ...,
+        event_id: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "memory_ids", b"memory_ids", "reason", b"reason", "scope", b"scope", "scores", b"scores"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "action", b"action", "event_id", b"event_id", "memory_ids", b"memory_ids", "reason", b"reason", "rule", b"rule", "scope", b"scope", "scores", b"scores"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -84,6 +84,9 @@ class Turn(_message.Message):
     SAID_AT_US_FIELD_NUMBER: _builtins.int
     INJECTED_MEMORY_IDS_FIELD_NUMBER: _builtins.int
     REINFORCE_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    ZONE_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     session_id: _builtins.str
     interaction_id: _builtins.str
@@ -92,6 +95,11 @@ class Turn(_message.Message):
     response_summary: _builtins.str
     said_at_us: _builtins.int
     reinforce: _builtins.bool
+    """Whether the response is looked through for what it used."""
+    group_id: _builtins.str
+    project_id: _builtins.str
+    zone: _builtins.str
+    """IANA zone of the speaker, or empty."""
     @_builtins.property
     def injected_memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of memories that were in the prompt (anti-echo)."""
@@ -108,10 +116,13 @@ class Turn(_message.Message):
         said_at_us: _builtins.int = ...,
         injected_memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         reinforce: _builtins.bool = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
+        zone: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["injected_memory_ids", b"injected_memory_ids", "input", b"input", "interaction_id", b"interaction_id", "reinforce", b"reinforce", "response", b"response", "response_summary", b"response_summary", "said_at_us", b"said_at_us", "session_id", b"session_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_id", b"group_id", "injected_memory_ids", b"injected_memory_ids", "input", b"input", "interaction_id", b"interaction_id", "project_id", b"project_id", "reinforce", b"reinforce", "response", b"response", "response_summary", b"response_summary", "said_at_us", b"said_at_us", "session_id", b"session_id", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -127,12 +138,16 @@ class ToolResult(_message.Message):
     CONTENT_FIELD_NUMBER: _builtins.int
     SAID_AT_US_FIELD_NUMBER: _builtins.int
     METADATA_JSON_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     session_id: _builtins.str
     tool: _builtins.str
     content: _builtins.str
     said_at_us: _builtins.int
     metadata_json: _builtins.str
+    group_id: _builtins.str
+    project_id: _builtins.str
     def __init__(
         self,
         *,
@@ -142,10 +157,12 @@ class ToolResult(_message.Message):
         content: _builtins.str = ...,
         said_at_us: _builtins.int = ...,
         metadata_json: _builtins.str = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["content", b"content", "metadata_json", b"metadata_json", "said_at_us", b"said_at_us", "session_id", b"session_id", "tool", b"tool", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["content", b"content", "group_id", b"group_id", "metadata_json", b"metadata_json", "project_id", b"project_id", "said_at_us", b"said_at_us", "session_id", b"session_id", "tool", b"tool", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
