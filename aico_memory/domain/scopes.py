@@ -1,0 +1,73 @@
+"""Whose memory something is: where it is written, who reads it, and how one person's word stays apart in a shared scope."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Container, Iterable
+from dataclasses import replace
+from typing import Final
+
+from aico_memory.domain.formation.formed import SPEAKER, FormedFact
+from aico_memory.domain.memory import Memory, Scope
+
+GLOBAL: Final = Scope("global", "global")
+_MARK: Final = "user:"
+_DIGITS: Final = 32
+
+
+def scope_of(user: str, group: str = "", project: str = "") -> Scope:
+    """Where what is said is written: among those who heard it, else with what it is about, else with who said it.
+
+    A message that names a group and a project stays in the group: who only names the project was not there.
+    """
+    if group:
+        return Scope("group", group)
+    return Scope("project", project) if project else Scope("user", user)
+
+
+def readable(names: Iterable[str], group: str = "", project: str = "") -> tuple[Scope, ...]:
+    """What a turn of a user may read: their own (under every name of theirs), what they name, and what is global."""
+    named = [Scope("user", name) for name in names]
+    if group:
+        named.append(Scope("group", group))
+    if project:
+        named.append(Scope("project", project))
+    return (*dict.fromkeys(named), GLOBAL)
+
+
+def shared(fact: FormedFact, owner: str, speaker: str, relations: Container[str] = ()) -> FormedFact:
+    """A fact as it stands in a scope of several people: the speaker and the speaker's relatives are not anybody else's.
+
+    Without it "I live in Rome" by one and "I live in Oslo" by another would meet under
+    one key and one would end the other. `relations` are the nouns that mean somebody of
+    the speaker's own ("sister"). What is said of anything else is everybody's to correct.
+    """
+    if fact.subject == SPEAKER:
+        return replace(fact, subject=_own(owner), text=_named(fact.text, speaker or owner))
+    if fact.subject in relations:
+        return replace(fact, subject=f"{_own(owner)} {fact.subject}", text=_named(fact.text, speaker or owner))
+    return fact
+
+
+def subject_for(subject: str, memory: Memory, names: Container[str]) -> str:
+    """The subject of an item as whoever goes by these names knows it: one's own is the speaker, others go by name."""
+    if not subject.startswith(_MARK):
+        # In somebody's own scope the speaker is that somebody.
+        return subject
+    noun = subject[len(_MARK) + _DIGITS :].strip()
+    if memory.owner in names:
+        return noun or SPEAKER
+    name = (memory.speaker or memory.owner).casefold()
+    return f"{name} {noun}".strip()
+
+
+def _own(owner: str) -> str:
+    # A digest: keys fold case and cut at a length, ids of users must do neither.
+    return _MARK + hashlib.sha256(owner.encode()).hexdigest()[:_DIGITS]
+
+
+def _named(text: str, name: str) -> str:
+    for opening in ("User ", "User's "):
+        if text.startswith(opening):
+            return name + text[len("User") :]
+    return f"{name}: {text}"
