@@ -35,6 +35,7 @@ from aico_memory.vault.curve_keys import init_curve
 from aico_memory.vault.master import Vault
 
 _POLL_MS = 50
+_TICK_SECONDS = 0.005
 _log = get_logger(__name__)
 
 
@@ -81,6 +82,7 @@ class Broker:
         )  # fmt: skip
         self._beacon = HeadBeacon(self._journal, settings, self._delivery)
         self._rebuild_reason = ""
+        self._next_tick = 0.0
         self.unsendable: Counter[str] = Counter()
         self.address: dict[str, Any] = {}
 
@@ -174,13 +176,18 @@ class Broker:
         return bool(taken)
 
     def _tick(self) -> None:
-        changed = self._keys.refresh()
-        if changed is not None:
-            self._keys_changed(changed)
         if self._rebuild_reason:
             reason, self._rebuild_reason = self._rebuild_reason, ""
             self._delivery.rebuild(reason)
         self._delivery.ensure_bound()
+        now = monotonic()
+        if now < self._next_tick:
+            return
+        # What is due by time can wait for the next few milliseconds; a turn under load is much shorter than that.
+        self._next_tick = now + _TICK_SECONDS
+        changed = self._keys.refresh()
+        if changed is not None:
+            self._keys_changed(changed)
         self._beacon.send_if_due()
         self._registry.write_if_due()
         self._sessions.probe_if_due()

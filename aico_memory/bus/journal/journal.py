@@ -1,4 +1,4 @@
-"""The journal: one transaction a drain, idempotent by event id, sealed record by record."""
+"""The journal: one transaction a drain, idempotent by event id, sealed user by user."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Journal:
         if not self._commit(stamped):
             return None
         self.current.note_ids([one[0] for one in stamped.events])
-        self.current.note_groups(stamped.groups)
+        self.current.note_groups(stamped.sizes, stamped.groups)
         self.current.last_global = self.head = stamped.total
         self.heads.update(stamped.moved)
         self._since_size_check += sum(map(len, stamped.batches))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from aico_memory.bus.journal.journal import Journal
-from aico_memory.bus.journal.layout import StoredRecord, erased_head, stored_records, unpack_group_head
+from aico_memory.bus.journal.layout import StoredRun, erased_header, stored_runs, unpack_group_head
 from aico_memory.bus.journal.segment import Segment
 from aico_memory.contracts.wire import batch_head
 from aico_memory.errors import KeyDestroyed, WrongKey
@@ -36,34 +36,16 @@ def read_range(
     users: frozenset[str] | None = None,
 ) -> Range:
     """Records of these topics from a global sequence on, of these users only where given (None: all)."""
-    found = Range(next_global=journal.head + 1)
-    reader = _Opening(journal, found)
     wanted = None if users is None else frozenset(user.encode() for user in users)
-    records = size = 0
+    chunk = _Chunk(journal, from_global, max_records, max_bytes)
     for segment in journal.segments:
         if segment.last_global < from_global:
             continue
         for value in _groups(segment, topics, from_global):
-            group = unpack_group_head(value)
-            parts: list[bytes] = []
-            count = 0
-            for record in stored_records(value, group):
-                if record.global_sequence < from_global or (wanted is not None and record.user not in wanted):
-                    continue
-                if (records >= max_records or size >= max_bytes) and records:
-                    found.next_global = record.global_sequence
-                    found.at_head = False
-                    break
-                head, envelope = reader.open(record, group.topic)
-                parts += (head, envelope)
-                count += 1
-                records += 1
-                size += len(head) + len(envelope)
-            if count:
-                found.batches.append(b"".join((batch_head(group.topic, journal.epoch, count), *parts)))
-            if not found.at_head:
-                return found
-    return found
+            chunk.take(value, wanted)
+            if not chunk.found.at_head:
+                return chunk.found
+    return chunk.found
 
 
 def positions(journal: Journal, topics: Sequence[bytes], below: int) -> dict[bytes, int]:
@@ -90,29 +72,70 @@ def _groups(segment: Segment, topics: Sequence[bytes], from_global: int) -> Iter
             yield segment.group(transaction, first)
 
 
-class _Opening:
-    """Opens sealed records; one look-up of a key a user and chunk."""
+class _Chunk:
+    """Collects records until it is full; one look-up of a key a user."""
 
-    def __init__(self, journal: Journal, found: Range) -> None:
+    def __init__(self, journal: Journal, from_global: int, max_records: int, max_bytes: int) -> None:
+        self.found = Range(next_global=journal.head + 1)
         self._journal = journal
-        self._found = found
+        self._from_global = from_global
+        self._records_left = max_records
+        self._bytes_left = max_bytes
         self._sealers: dict[bytes, Sealer | None] = {}
+        # At least one record goes into a chunk, however large it is.
+        self._empty = True
 
-    def open(self, record: StoredRecord, topic: bytes) -> tuple[bytes, bytes]:
-        """Header and envelope; an empty envelope where it does not open."""
+    def take(self, value: bytes, wanted: frozenset[bytes] | None) -> None:
+        """The records of one group that belong to the range; `found.at_head` is False once the chunk is full."""
+        group = unpack_group_head(value)
+        parts: list[bytes] = []
+        count = 0
+        for run in stored_runs(value, group):
+            if (wanted is None or run.user in wanted) and self.found.at_head:
+                count += self._take_run(run, group.topic, parts)
+        if count:
+            self.found.batches.append(b"".join((batch_head(group.topic, self._journal.epoch, count), *parts)))
+
+    def _take_run(self, run: StoredRun, topic: bytes, parts: list[bytes]) -> int:
+        data: bytes | None = None
+        opened = erased = False
+        count = at = 0
+        for sequence, _, header, length in run.records():
+            begin, at = at, at + length
+            if sequence < self._from_global:
+                continue
+            if (self._records_left <= 0 or self._bytes_left <= 0) and not self._empty:
+                self.found.next_global = sequence
+                self.found.at_head = False
+                return count
+            if not opened:
+                (data, erased), opened = self._open(run, topic), True
+            if data is not None:
+                parts += (header, data[begin:at])
+                self._bytes_left -= length
+            else:
+                parts.append(erased_header(header))
+                self.found.erased += erased
+                self.found.unreadable += not erased
+            self._empty = False
+            self._bytes_left -= len(header)
+            self._records_left -= 1
+            count += 1
+        return count
+
+    def _open(self, run: StoredRun, topic: bytes) -> tuple[bytes | None, bool]:
+        """The envelopes of a run, joined; None where they do not open, and whether that is for want of the key."""
         try:
-            sealer = self._sealers[record.user]
+            sealer = self._sealers[run.user]
         except KeyError:
-            sealer = self._sealers[record.user] = self._find(record.user.decode())
+            sealer = self._sealers[run.user] = self._find(run.user.decode())
         if sealer is None:
-            self._found.erased += 1
-            return erased_head(record), b""
+            return None, True
         try:
-            return record.head, sealer.open(record.sealed, record.head + topic)
+            return sealer.open(run.sealed, run.headers + topic), False
         except WrongKey:
             # A user who came back after being forgotten has a new key; the old records stay closed.
-            self._found.unreadable += 1
-            return erased_head(record), b""
+            return None, False
 
     def _find(self, user: str) -> Sealer | None:
         try:

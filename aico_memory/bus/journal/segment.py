@@ -20,7 +20,7 @@ import lmdb
 from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, SEQUENCES, GroupHead, index_key, unpack_group_head
 from aico_memory.errors import StoreCorrupt
 
-FORMAT = 1
+FORMAT = 2
 _STATE = b"state"
 # Room in the map above the size at which a segment is closed: one drain and its trees.
 _MAP_SLACK = 256 * 1024 * 1024
@@ -59,7 +59,7 @@ class SegmentState:
     def from_json(cls, data: bytes) -> SegmentState:
         known = json.loads(data)
         if known.pop("format") != FORMAT:
-            raise StoreCorrupt("A journal segment of another format")
+            raise StoreCorrupt(f"A journal segment of another format than {FORMAT}")
         known["newest_id"] = bytes.fromhex(known["newest_id"])
         known["heads"] = {topic: (pair[0], pair[1]) for topic, pair in known["heads"].items()}
         return cls(**known)
@@ -156,12 +156,13 @@ class Segment:
         self.note_ids([key for key, _ in self.events()])
         with self._now.environment.begin(db=self._now.groups, buffers=True) as transaction:
             for _, value in transaction.cursor():
-                self._hold(unpack_group_head(bytes(value[:_GROUP_HEAD_BYTES])), len(value))
+                group = unpack_group_head(bytes(value[:_GROUP_HEAD_BYTES]))
+                self._hold(group.topic, group.count, group.first_global, len(value))
 
-    def note_groups(self, groups: Pairs) -> None:
-        """Count what was appended."""
-        for _, value in groups:
-            self._hold(unpack_group_head(value), len(value))
+    def note_groups(self, sizes: Sequence[tuple[bytes, int, int]], groups: Pairs) -> None:
+        """Count what was appended: topic, count and first global sequence of each group."""
+        for (topic, count, first), (_, value) in zip(sizes, groups, strict=True):
+            self._hold(topic, count, first, len(value))
 
     def note_ids(self, ids: Sequence[bytes]) -> None:
         """Remember the newest UUIDv7 and whether there are others."""
@@ -287,10 +288,10 @@ class Segment:
             self._open = _Opened(_open(self.path, self.path.stat().st_size))
         return self._open
 
-    def _hold(self, group: GroupHead, size: int) -> None:
-        held = self.state.holdings.setdefault(group.topic.decode(), [group.first_global, 0, 0, 0])
-        held[1] = group.last_global
-        held[2] += group.count
+    def _hold(self, topic: bytes, count: int, first_global: int, size: int) -> None:
+        held = self.state.holdings.setdefault(topic.decode(), [first_global, 0, 0, 0])
+        held[1] = first_global + count - 1
+        held[2] += count
         held[3] += size
 
     def _find_last_global(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, index_key, pack_group_head
+from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, index_key, pack_group_head, pack_run
 from aico_memory.contracts.wire import STAMPED_HEAD, batch_head
 from aico_memory.vault.sealer import Sealer
 
@@ -22,6 +22,7 @@ class Provenance:
         self.user_length = len(user.encode())
 
 
+Seal = Callable[[bytes, bytes], bytes]
 # (provenance, event id, envelope)
 Pending = tuple[Provenance, bytes, bytes]
 
@@ -29,7 +30,7 @@ Pending = tuple[Provenance, bytes, bytes]
 class Stamped:
     """One drain, ready to commit: pairs for each database, and what follows once they are on disk."""
 
-    __slots__ = ("batches", "events", "groups", "index", "moved", "stamps", "total")
+    __slots__ = ("batches", "events", "groups", "index", "moved", "sizes", "stamps", "total")
 
     def __init__(self) -> None:
         self.groups: list[tuple[bytes, bytes]] = []
@@ -38,23 +39,54 @@ class Stamped:
         # Packed (global, topic) sequence of each record.
         self.stamps: list[bytes] = []
         self.batches: list[bytes] = []
+        # Topic, count and first global sequence of each group.
+        self.sizes: list[tuple[bytes, int, int]] = []
         # New heads: topic -> (global, topic sequence).
         self.moved: dict[bytes, tuple[int, int]] = {}
         # Last global sequence.
         self.total = 0
 
-    def finish(
-        self, epoch: int, topic: bytes, total: int, number: int, overhead: int, live: list[bytes], sealed: list[bytes]
-    ) -> None:
-        """Close the group of records that were collected, the last of which has these sequences."""
-        count = len(live) // 2
+
+class _Group:
+    """A group that is being collected."""
+
+    __slots__ = ("_envelopes", "_headers", "_runs", "_seal", "live", "size", "topic")
+
+    def __init__(self, topic: bytes) -> None:
+        self.topic = topic
+        self.size = 0
+        # Headers and envelopes in turn, as they are delivered.
+        self.live: list[bytes] = []
+        self._runs: list[bytes] = []
+        self._headers: list[bytes] = []
+        self._envelopes: list[bytes] = []
+        self._seal: Seal | None = None
+
+    def turn_to(self, seal: Seal) -> tuple[list[bytes], list[bytes], list[bytes]]:
+        """The lists that take what follows, which this seal closes: live parts, headers, envelopes."""
+        if seal is not self._seal:
+            self._close_run()
+            self._seal = seal
+            self._headers, self._envelopes = [], []
+        return self.live, self._headers, self._envelopes
+
+    def finish(self, into: Stamped, epoch: int, total: int, number: int) -> None:
+        """Close the group, whose last record has these sequences."""
+        self._close_run()
+        count = len(self.live) // 2
         first, first_number = total - count + 1, number - count + 1
-        head = pack_group_head(topic, overhead, count, first, first_number)
-        self.groups.append((KEY.pack(first), b"".join((head, *sealed))))
-        self.index.append((index_key(topic, first), INDEX_VALUE.pack(first_number, count)))
-        self.batches.append(b"".join((batch_head(topic, epoch, count), *live)))
-        self.moved[topic] = (total, number)
-        self.total = total
+        head = pack_group_head(self.topic, count, first, first_number)
+        into.groups.append((KEY.pack(first), b"".join((head, *self._runs))))
+        into.sizes.append((self.topic, count, first))
+        into.index.append((index_key(self.topic, first), INDEX_VALUE.pack(first_number, count)))
+        into.batches.append(b"".join((batch_head(self.topic, epoch, count), *self.live)))
+        into.moved[self.topic] = (total, number)
+        into.total = total
+
+    def _close_run(self) -> None:
+        if self._headers and self._seal is not None:
+            sealed = self._seal(b"".join(self._envelopes), b"".join((*self._headers, self.topic)))
+            self._runs.append(pack_run(self._headers, sealed))
 
 
 def stamp(
@@ -72,39 +104,38 @@ def stamp(
     """
     pack = STAMPED_HEAD.pack
     stamped = Stamped()
-    sealers: dict[str, Sealer] = {}
-    events, stamps = stamped.events, stamped.stamps
+    seals: dict[str, Seal] = {}
+    events = stamped.events
     live: list[bytes] = []
-    sealed: list[bytes] = []
-    total = head
+    headers: list[bytes] = []
+    envelopes: list[bytes] = []
+    group: _Group | None = None
     last: Provenance | None = None
-    topic = tail = b""
-    seal: Callable[[bytes, bytes], bytes] | None = None
-    number = size = overhead = sender_length = user_length = 0
+    tail = b""
+    total, number, size = head, 0, 0
+    sender_length = user_length = 0
     for place, event_id, envelope in pending:
-        if place is not last or size > batch_bytes or seal is None:
-            if live and (place.topic != topic or size > batch_bytes):
-                stamped.finish(epoch, topic, total, number, overhead, live, sealed)
-                live, sealed = [], []
-                size = 0
-            if not live:
+        if place is not last or size > batch_bytes or group is None:
+            if group is None or place.topic != group.topic or size > batch_bytes:
+                if group is not None:
+                    group.finish(stamped, epoch, total, number)
+                group, size = _Group(place.topic), 0
                 number = (stamped.moved.get(place.topic) or heads.get(place.topic, (0, 0)))[1]
-            last, topic, tail = place, place.topic, place.tail
+            last, tail = place, place.tail
             sender_length, user_length = place.sender_length, place.user_length
-            if place.user not in sealers:
-                sealers[place.user] = sealer_of(place.user)
-            seal = sealers[place.user].seal
+            if place.user not in seals:
+                seals[place.user] = sealer_of(place.user).seal
+            live, headers, envelopes = group.turn_to(seals[place.user])
         total += 1
         number += 1
         length = len(envelope)
-        record_head = pack(total, number, now_us, event_id, sender_length, user_length, length) + tail
-        secret = seal(envelope, record_head + topic)
-        live += (record_head, envelope)
-        sealed += (record_head, secret)
+        header = pack(total, number, now_us, event_id, sender_length, user_length, length) + tail
+        live += (header, envelope)
+        headers.append(header)
+        envelopes.append(envelope)
         size += length
-        overhead = len(secret) - length
-        sequences = record_head[:16]
-        events.append((event_id, sequences))
-        stamps.append(sequences)
-    stamped.finish(epoch, topic, total, number, overhead, live, sealed)
+        events.append((event_id, header[:16]))
+    if group is not None:
+        group.finish(stamped, epoch, total, number)
+    stamped.stamps = [sequences for _, sequences in events]
     return stamped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, SEQUENCES, index_key, stored_records
+from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, SEQUENCES, index_key, stored_runs
 from aico_memory.bus.journal.segment import Segment, sync_folder
 
 _CHUNK_BYTES = 4 * 1024 * 1024
@@ -43,8 +43,8 @@ def _copy(segment: Segment, thinned: Segment, topics_gone: frozenset[bytes]) -> 
             continue
         groups.append((KEY.pack(group.first_global), value))
         index.append((index_key(group.topic, group.first_global), INDEX_VALUE.pack(group.first_topic, group.count)))
-        for record in stored_records(value, group):
-            events.append((record.event_id, SEQUENCES.pack(record.global_sequence, record.topic_sequence)))
+        for run in stored_runs(value, group):
+            events += [(event_id, header[: SEQUENCES.size]) for _, event_id, header, _ in run.records()]
         size += len(value)
         if size > _CHUNK_BYTES:
             thinned.append(groups, events, index)
