@@ -17,6 +17,7 @@ from aico_memory.contracts.v1 import (
     bus_pb2,
     context_pb2,
     envelope_pb2,
+    extraction_pb2,
     model_pb2,
     options_pb2,
     semantic_pb2,
@@ -30,7 +31,8 @@ TOPIC_PATTERN = re.compile(r"memory/[a-z0-9_]+/[a-z0-9_]+/v[1-9][0-9]*/")
 FILES: tuple[FileDescriptor, ...] = tuple(
     module.DESCRIPTOR
     for module in (
-        options_pb2, envelope_pb2, bus_pb2, working_pb2, semantic_pb2, context_pb2, model_pb2, behavioral_pb2, sleep_pb2,
+        options_pb2, envelope_pb2, bus_pb2, working_pb2, semantic_pb2, context_pb2, model_pb2, extraction_pb2, behavioral_pb2,
+        sleep_pb2,
         write_path_pb2,
     )
 )  # fmt: skip
