@@ -35,7 +35,10 @@ def bus(
     context: typer.Context,
     runs: Runs = 5,
     count: Annotated[int, typer.Option(help="Messages a run and load.", min=1000)] = 100_000,
-    subscribers: Annotated[list[int] | None, typer.Option(help="Also measure with this many subscribers; repeatable.")] = None,
+    subscribers: Annotated[
+        list[int] | None, typer.Option(help="Also measure with this many subscribers; repeatable. By default 16 and 64.")
+    ] = None,
+    replay: Annotated[int, typer.Option(help="Messages of the journal that is replayed; 0: no replay.", min=0)] = 1_000_000,
 ) -> None:
     """The complete broker beside Redis Streams, NATS JetStream and a raw CURVE proxy, in one run.
 
@@ -47,7 +50,7 @@ def bus(
 
     face = face_of(context)
     with _progress(face) as progress:
-        rows, bars, remarks = run_bus(Plan(runs, count, tuple(subscribers or ())), progress)
+        rows, bars, remarks = run_bus(Plan(runs, count, tuple(subscribers or (16, 64)), replay), progress)
     machine = describe_machine()
     face.show(as_json(machine, rows, bars, remarks), lambda _: show(face.out, machine, rows, bars, remarks))
 

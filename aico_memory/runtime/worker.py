@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import signal
@@ -59,6 +60,9 @@ def worker_parser(name: str) -> argparse.ArgumentParser:
 
 def announce_ready(home: Home, name: str, ready_fd: int) -> None:
     """Leave `run/<name>.ready` and tell the supervisor."""
+    # What was loaded up to here stays for the life of the process: collections need not walk it again and again.
+    gc.collect()
+    gc.freeze()
     home.run.mkdir(parents=True, exist_ok=True, mode=0o700)
     (home.run / f"{name}.ready").write_text(json.dumps({"pid": os.getpid()}))
     if ready_fd >= 0:

@@ -18,6 +18,7 @@ STALLED = "1024 B, beside a stalled subscriber"
 ALONE = "1024 B, 1 in flight"
 PACED = "1024 B, 1000 msg/s"
 REQUESTS = "ephemeral, 250/s"
+REPLAY = "1024 B, replay"
 # Peer (start of its name) -> bars of our single and our coalesced throughput over the peer's.
 THROUGHPUT = {
     "Redis Streams, appendfsync always": (2.5, 4.5),
@@ -79,5 +80,6 @@ def bars(samples: Samples) -> list[Bar]:
         Bar("broker CPU, µs a single message", median(OURS, SINGLE, "cpu_us"), 12.0, False),
         Bar("broker CPU, µs a coalesced message", median(OURS, COALESCED, "cpu_us"), 6.0, False),
         Bar("throughput beside a stalled subscriber", beside, 0.9, True),
+        Bar("replay, msg/s", median(OURS, REPLAY, delivered), 100_000, True),
     ]
     return [bar for bar in found if not math.isnan(bar.measured)]

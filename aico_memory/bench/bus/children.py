@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aico_memory.bench.bus.contest import Listener, Load, Outcome, Wire, drive, listen
-from aico_memory.bench.bus.ours import BrokerListener, BrokerWire
+from aico_memory.bench.bus.ours import BrokerListener, BrokerReplay, BrokerWire
 from aico_memory.bench.bus.peers import NatsWire, RedisWire
 from aico_memory.bench.bus.proxy import ProxyListener, ProxyWire
 from aico_memory.paths import Home
@@ -31,6 +31,8 @@ def make_listener(kind: str, place: Any) -> Listener:
     """A subscriber of one contestant."""
     if kind == "proxy":
         return ProxyListener(*place)
+    if kind == "replay":
+        return BrokerReplay(Home(Path(place)))
     return BrokerListener(Home(Path(place)), ephemeral=kind == "ephemeral")
 
 

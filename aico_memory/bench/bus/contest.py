@@ -100,6 +100,7 @@ def _patience(load: Load, start: int, sent: int, acknowledged: int) -> int:
 def listen(listener: Listener, count: int) -> Outcome:
     """Receive `count` messages; latency is from the publisher's stamp."""
     outcome = Outcome()
+    begun = time.monotonic_ns()
     while outcome.count < count:
         many, stamps = listener.receive(WINDOW_POLL_MS)
         if not many:
@@ -108,6 +109,7 @@ def listen(listener: Listener, count: int) -> Outcome:
         outcome.first_ns = outcome.first_ns or outcome.last_ns
         outcome.count += many
         outcome.latencies_ms += [(outcome.last_ns - stamp) / 1e6 for stamp in stamps]
+    outcome.seconds = (outcome.last_ns - begun) / 1e9
     return outcome
 
 

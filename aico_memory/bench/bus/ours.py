@@ -32,26 +32,32 @@ def _client(
     return sock, address.router, address.delivery
 
 
+def _welcomed(context: zmq.Context[zmq.Socket[bytes]], home: Home, identity: str) -> zmq.Socket[bytes]:
+    """A DEALER that said Hello and was answered."""
+    sock, router, _ = _client(context, zmq.DEALER, home, identity)
+    sock.set_hwm(4096)
+    sock.connect(router)
+    session = time.monotonic_ns().to_bytes(16, "big")
+    hello = bus_pb2.Hello(
+        protocol=wire.PROTOCOL, contracts=wire.CONTRACTS, session=session, next_producer_sequence=1, software="bench"
+    )
+    sock.send(bytes([wire.Kind.HELLO]) + hello.SerializeToString())
+    answer = sock.recv() if sock.poll(5000) else b""
+    if answer[:1] != bytes([wire.Kind.WELCOME]):
+        raise RuntimeError(f"the broker answered {answer!r}")
+    return sock
+
+
 class BrokerWire:
     """A bare DEALER that speaks the publish protocol with pre-encoded records."""
 
     def __init__(self, home: Home, size: int, identity: str = "default", ephemeral: bool = False) -> None:
         self._context = zmq.Context()
-        self._socket, router, _ = _client(self._context, zmq.DEALER, home, identity)
-        self._socket.set_hwm(4096)
-        self._socket.connect(router)
+        self._socket = _welcomed(self._context, home, identity)
         self._next = 1
         self._ephemeral = ephemeral
         # Ephemeral publishes are never acknowledged: the socket having taken them is all there is.
         self._taken = 0
-        session = time.monotonic_ns().to_bytes(16, "big")
-        hello = bus_pb2.Hello(
-            protocol=wire.PROTOCOL, contracts=wire.CONTRACTS, session=session, next_producer_sequence=1, software="bench"
-        )
-        self._socket.send(bytes([wire.Kind.HELLO]) + hello.SerializeToString())
-        answer = self._socket.recv() if self._socket.poll(5000) else b""
-        if answer[:1] != bytes([wire.Kind.WELCOME]):
-            raise RuntimeError(f"the broker answered {answer!r}")
         topic = (EPHEMERAL_TOPIC if ephemeral else TOPIC).encode()
         envelope = STAMP.size + max(0, size - STAMP.size)
         self._head = wire.RECORD_HEAD.pack(b"\0" * 16, len(topic), len(USER), envelope)[16:] + topic + USER
@@ -122,6 +128,31 @@ class BrokerListener:
                 stamps.append(STAMP.unpack_from(frame, head_at + wire.STAMPED_HEAD.size + head[4] + head[5])[0])
                 stamps.append(STAMP.unpack_from(frame, len(frame) - head[6])[0])
         return many, stamps
+
+    def close(self) -> None:
+        self._socket.close()
+        self._context.term()
+
+
+class BrokerReplay:
+    """A bare DEALER that reads the journal from its beginning, one range after the other."""
+
+    def __init__(self, home: Home, identity: str = "operator") -> None:
+        self._context = zmq.Context()
+        self._socket = _welcomed(self._context, home, identity)
+        self._request = 0
+        self._next = 1
+
+    def receive(self, timeout_ms: int) -> tuple[int, list[int]]:
+        """Records of the next range; no stamps: when they were sent says nothing about a replay."""
+        self._request += 1
+        question = bus_pb2.RangeRequest(request=self._request, topics=[TOPIC], from_global=self._next)
+        self._socket.send(bytes([wire.Kind.RANGE_REQUEST]) + question.SerializeToString())
+        if not self._socket.poll(timeout_ms):
+            return 0, []
+        head, batches = wire.unpack_range(self._socket.recv())
+        self._next = bus_pb2.RangeHead.FromString(head).next_global
+        return sum(wire.BATCH_HEAD.unpack_from(batch, len(TOPIC))[3] for batch in batches), []
 
     def close(self) -> None:
         self._socket.close()

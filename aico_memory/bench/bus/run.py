@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from aico_memory.bench.bus.bars import Bar, Samples, bars
+from aico_memory.bench.bus.bars import REPLAY, Bar, Samples, bars
 from aico_memory.bench.bus.contest import Load
-from aico_memory.bench.bus.stage import Contestant, Figures, measure, nats, our_broker, raw_proxy, redis
+from aico_memory.bench.bus.stage import Contestant, Figures, measure, measure_replay, nats, our_broker, raw_proxy, redis
 from aico_memory.bench.statistics import Spread, spread
 
 SIZES = (200, 1024, 8192)
@@ -30,7 +30,9 @@ class Plan:
 
     runs: int = 5
     count: int = 100_000
-    crowd: tuple[int, ...] = ()
+    crowd: tuple[int, ...] = (16, 64)
+    # Messages of the journal that is replayed; 0: none.
+    replay: int = 1_000_000
 
 
 Progress = Callable[[str], None]
@@ -72,6 +74,8 @@ def run_bus(plan: Plan, progress: Progress) -> tuple[list[Row], list[Bar], list[
             progress(f"{crowd} subscribers")
             _take(samples, ours, f"1024 B, {crowd} subscribers", Load(plan.count // 20, 1024, 1024), crowd)
         _take_stalled(samples, ours, plan, progress)
+    if plan.replay:
+        _take_replay(samples, plan, progress)
     rows = [Row(contestant, load, _spreads(figures)) for (contestant, load), figures in samples.items()]
     return rows, bars(samples), remarks
 
@@ -93,6 +97,16 @@ def _take_stalled(samples: Samples, ours: Contestant, plan: Plan, say: Progress)
     for turn in range(plan.runs):
         say(f"one subscriber that never reads: run {turn + 1} of {plan.runs}")
         samples.setdefault((ours.name, "1024 B, beside a stalled subscriber"), []).append(measure(ours, load, 1, stalled=1))
+
+
+def _take_replay(samples: Samples, plan: Plan, say: Progress) -> None:
+    """A journal of its own, written once and read from the beginning in every run."""
+    with our_broker() as ours:
+        say(f"writing {plan.replay:,} messages to replay")
+        measure(ours, Load(plan.replay, 1024, 1024, COALESCED))
+        for turn in range(plan.runs):
+            say(f"replay: run {turn + 1} of {plan.runs}")
+            samples.setdefault((ours.name, REPLAY), []).append(measure_replay(ours, plan.replay))
 
 
 def _spreads(figures: list[Figures]) -> dict[str, Spread]:

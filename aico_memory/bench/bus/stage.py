@@ -153,6 +153,16 @@ def measure(contestant: Contestant, load: Load, subscribers: int = 0, kind: str 
     )
 
 
+def measure_replay(contestant: Contestant, count: int) -> Figures:
+    """One reading of the journal from its beginning by one client."""
+    reader = Worker(children.subscriber, "replay", contestant.place, count)
+    reader.ready()
+    before = _cpu_seconds(contestant.pid)
+    outcome = reader.outcome()
+    cpu = _cpu_seconds(contestant.pid) - before
+    return Figures(0.0, count / outcome.seconds, 0.0, 0.0, 0.0, 0.0, cpu / count * 1e6)
+
+
 def _cpu_seconds(pid: int) -> float:
     if not pid:
         return 0.0
