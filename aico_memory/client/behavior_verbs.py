@@ -14,7 +14,6 @@ from aico_memory.client.validation import (
     checked_id,
     checked_reward,
     checked_text,
-    checked_user,
     optional_text,
 )
 from aico_memory.contracts.v1 import behavioral_pb2
@@ -44,7 +43,7 @@ class BehaviorVerbs:
 
         What is not given is worked out from the message. The same `request_id` again gives the same choice.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         if time_of_day is not None and time_of_day not in TIMES_OF_DAY:
             raise InvalidMessage(f"time_of_day is {time_of_day!r}; allowed are {', '.join(TIMES_OF_DAY)}")
         now_us = self._session.clock.now_us()
@@ -80,7 +79,7 @@ class BehaviorVerbs:
         `request_id` names the selection that led to the answer. With the same `event_id` it counts once, however
         often it is sent. Raises InvalidReward, SkillNotFound.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         if reason is not None and reason not in REASONS:
             raise InvalidMessage(f"reason is {reason!r}; allowed are {', '.join(REASONS)}")
         event = behavioral_pb2.FeedbackEvent(
@@ -101,7 +100,7 @@ class BehaviorVerbs:
 
     async def set_consent(self, user_id: str, behavioral: bool | None = None, long_term: bool | None = None) -> dict[str, bool]:
         """Allow or forbid learning from a user's behaviour; what is None stays. Returns what holds now."""
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         change = behavioral_pb2.ConsentChanged(user_id=user)
         for name, value in (("behavioral", behavioral), ("long_term", long_term)):
             if value is not None:
@@ -113,13 +112,13 @@ class BehaviorVerbs:
 
     async def skills(self, user_id: str) -> list[Skill]:
         """The skills as this user has taught them."""
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         page = await self._session.ask(behavioral_pb2.SkillsRequest(user_id=user), user)
         return [skill_shape(skill) for skill in page.skills]
 
     async def preferences(self, user_id: str, bucket: int | None = None) -> list[Preference]:
         """The style a user prefers, per context bucket (all, or the one)."""
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         if bucket is not None and (isinstance(bucket, bool) or not isinstance(bucket, int) or not 0 <= bucket < 2**32):
             raise InvalidMessage(f"bucket is {bucket!r}; allowed is a whole number from 0")
         request = behavioral_pb2.PreferencesRequest(user_id=user, bucket=bucket)

@@ -23,8 +23,8 @@ from aico_memory.client.validation import (
     checked_filters,
     checked_id,
     checked_messages,
+    checked_scopes,
     checked_text,
-    checked_user,
     json_object,
     moment_us,
     optional_text,
@@ -57,10 +57,12 @@ class MemoryVerbs:
         """Add messages; returns their event ids once all are acknowledged, which means on disk.
 
         A message is `{"role", "content"}` and, as you like, `id` (a UUID: the same one twice has one effect),
-        `name`, `timestamp` (when it was said: ISO 8601 with zone or an aware datetime) and `metadata` (a JSON object).
-        All are checked before the first is published. Raises InvalidMessage, NaiveTime, TooLarge.
+        `name`, `timestamp` (when it was said: ISO 8601 with zone or an aware datetime), `zone` (IANA, in which "tomorrow"
+        is meant; else that of the timestamp) and `metadata` (a JSON object). What names a group or a project is
+        remembered there, and read by whoever names it. All are checked before the first is published.
+        Raises InvalidMessage, NaiveTime, TooLarge.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         scope = [optional_text(value, what) for value, what in _named(session_id, group_id, project_id)]
         checked = checked_messages(messages, user, *scope)
         records = [self._session.record(message, user, identifier) for identifier, message in checked]
@@ -84,7 +86,7 @@ class MemoryVerbs:
         `as_of`: what was true then; `known_as_of`: what was known then; None is now. `filters`: `kind`, `tier`,
         `status` (a text or a list each), `session_id`, `since` and `until` (said in [since, until)).
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         request = context_pb2.SearchRequest(
             user_id=user,
             query=checked_text(query, "query", MAX_QUERY),
@@ -111,7 +113,7 @@ class MemoryVerbs:
         project_id: str | None = None,
     ) -> Context:
         """The block of text to put before a model that is about to answer `query`, with where it comes from."""
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         request = context_pb2.ContextRequest(
             user_id=user,
             query=checked_text(query, "query", MAX_QUERY),
@@ -125,7 +127,7 @@ class MemoryVerbs:
 
     async def messages(self, user_id: str, session_id: str | None = None, limit: int = 100) -> list[RawMessage]:
         """The raw messages in working memory, newest last."""
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         session = optional_text(session_id, "session_id")
         wanted = checked_count(limit, "limit", MAX_PAGE)
         found: list[working_pb2.StoredMessage] = []
@@ -145,23 +147,36 @@ class MemoryVerbs:
                 break
         return [message_shape(message) for message in found]
 
-    async def get(self, memory_id: str, user_id: str | None = None) -> Memory:
+    async def get(
+        self, memory_id: str, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
+    ) -> Memory:
         """One memory. `user_id` may be left out where this client has met the memory. Raises NotFound."""
         user, identifier = self._owner(memory_id, user_id)
-        page = await self._session.ask(semantic_pb2.GetMemory(user_id=user, memory_ids=[identifier]), user)
+        scopes = checked_scopes(user, group_id, project_id)
+        page = await self._session.ask(semantic_pb2.GetMemory(user_id=user, memory_ids=[identifier], scopes=scopes), user)
         if not page.records:
             raise NotFound(f"The user has no memory {identifier}")
         return memory_shape(page.records[0])
 
-    async def get_all(self, user_id: str, filters: Mapping[str, Any] | None = None, limit: int = 100) -> MemoryPage:
-        """The memories of a user, at most `limit`; filters as for search."""
-        user = checked_user(user_id)
+    async def get_all(
+        self,
+        user_id: str,
+        filters: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> MemoryPage:
+        """The memories of a user, and of a group and project that are named, at most `limit`; filters as for search."""
+        user = self._session.user(user_id)
         left = checked_count(limit, "limit", 1_000_000)
         chosen = checked_filters(filters)
+        scopes = checked_scopes(user, group_id, project_id)
         found: list[Memory] = []
         after = ""
         while left:
-            request = semantic_pb2.ListMemories(user_id=user, filters=chosen, limit=min(left, _PAGE), after=after)
+            request = semantic_pb2.ListMemories(
+                user_id=user, filters=chosen, limit=min(left, _PAGE), after=after, scopes=scopes
+            )
             page = await self._session.ask(request, user)
             found += [memory_shape(record) for record in page.records[:left]]
             left -= min(left, len(page.records))
@@ -172,28 +187,54 @@ class MemoryVerbs:
         return {"results": found}
 
     async def update(
-        self, memory_id: str, text: str, user_id: str | None = None, metadata: Mapping[str, Any] | None = None
+        self,
+        memory_id: str,
+        text: str,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
     ) -> Changed:
-        """Correct a memory: a new version; the old text stays queryable. Raises NotFound, ImmutableItem."""
+        """Correct a memory: a new version; the old text stays queryable. Raises NotFound, ImmutableItem.
+
+        In a group or project only whose word it is may change it: AccessDenied for others.
+        """
         user, identifier = self._owner(memory_id, user_id)
         command = semantic_pb2.UpdateMemory(
             user_id=user,
             memory_id=identifier,
             text=checked_text(text, "text"),
             metadata_json=json_object(metadata, "metadata"),
+            scopes=checked_scopes(user, group_id, project_id),
         )
         return self._changed(await self._session.command(command, user), user, identifier, "Memory updated successfully!")
 
-    async def delete(self, memory_id: str, user_id: str | None = None, reason: str | None = None) -> Changed:
-        """Invalidate a memory: it holds no longer and stays in the history. Raises NotFound, ImmutableItem."""
+    async def delete(
+        self,
+        memory_id: str,
+        user_id: str | None = None,
+        reason: str | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> Changed:
+        """Invalidate a memory: it holds no longer and stays in the history. Raises NotFound, ImmutableItem, AccessDenied."""
         user, identifier = self._owner(memory_id, user_id)
-        command = semantic_pb2.InvalidateMemory(user_id=user, memory_id=identifier, reason=optional_text(reason, "reason"))
+        command = semantic_pb2.InvalidateMemory(
+            user_id=user,
+            memory_id=identifier,
+            reason=optional_text(reason, "reason"),
+            scopes=checked_scopes(user, group_id, project_id),
+        )
         return self._changed(await self._session.command(command, user), user, identifier, "Memory deleted successfully!")
 
-    async def history(self, memory_id: str, user_id: str | None = None) -> list[HistoryEntry]:
+    async def history(
+        self, memory_id: str, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
+    ) -> list[HistoryEntry]:
         """How a memory has changed, oldest first. Raises NotFound."""
         user, identifier = self._owner(memory_id, user_id)
-        answer = await self._session.ask(semantic_pb2.MemoryHistoryRequest(user_id=user, memory_id=identifier), user)
+        scopes = checked_scopes(user, group_id, project_id)
+        request = semantic_pb2.MemoryHistoryRequest(user_id=user, memory_id=identifier, scopes=scopes)
+        answer = await self._session.ask(request, user)
         return history_shape(identifier, answer.changes)
 
     def _changed(self, page: semantic_pb2.MemoryPage, user: str, memory_id: str, message: str) -> Changed:
@@ -204,7 +245,7 @@ class MemoryVerbs:
     def _owner(self, memory_id: object, user_id: str | None) -> tuple[str, str]:
         identifier = str(checked_id(memory_id, "memory_id"))
         if user_id is not None:
-            return checked_user(user_id), identifier
+            return self._session.user(user_id), identifier
         known = self._owners.get(identifier)
         if known is None:
             raise InvalidMessage(f"Whose memory is {identifier}?", "Give user_id; this client has not met the memory before.")

@@ -13,7 +13,7 @@ from google.protobuf.json_format import ParseDict, ParseError
 from aico_memory.client.results import Delivered
 from aico_memory.client.session import Session
 from aico_memory.client.stream import EventStream
-from aico_memory.client.validation import checked_id, checked_text, checked_user
+from aico_memory.client.validation import checked_id, checked_text
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import check_fields
 from aico_memory.contracts.registry import topic_named, topics
@@ -65,7 +65,7 @@ class OperationVerbs:
         start = sleep_pb2.ConsolidationStart(
             firing_id=f"manual/{event_id}",
             planned_at_us=now_us,
-            user_ids=[checked_user(user) for user in users],
+            user_ids=[self._session.user(user) for user in users],
             phases=[checked_text(phase, "phases") for phase in phases or ()],
             manual=True,
         )
@@ -142,7 +142,7 @@ class OperationVerbs:
         user = user_id if user_id is not None else fields.get("user_id", "")
         record = self._session.record(
             message,
-            checked_user(user) if user or declared.needs_user else "",
+            self._session.user(user) if user or declared.needs_user else "",
             None if event_id is None else checked_id(event_id, "event_id"),
         )
         if declared.durable:

@@ -20,12 +20,19 @@ class Memory(TypedDict):
 
     id: str
     memory: str
+    # Whose word it is.
     user_id: str | None
+    # To whom it belongs: "user:<id>", "group:<id>", "project:<id>" or "global:global".
+    scope: str | None
     session_id: str | None
     kind: str
     tier: str
     sub_tier: str | None
     status: str
+    # An item, read: about whom ("user" is the speaker), what is said of it, the object as it was said.
+    subject: str | None
+    predicate: str | None
+    value: str | None
     entities: list[str]
     language: str | None
     confidence: float

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 
 from aico_memory.bus.link import Acknowledgement, Link, read_address
 from aico_memory.client.spool import Spool
+from aico_memory.client.validation import checked_user
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
@@ -23,6 +24,7 @@ from aico_memory.ids import new_id
 from aico_memory.log import get_logger
 from aico_memory.paths import Home
 from aico_memory.runtime.clocks import clock_for
+from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.link import LinkSettings
 from aico_memory.settings.load import load_settings
 from aico_memory.vault.curve_keys import load_identity
@@ -40,12 +42,16 @@ _REPEAT_LOOK = 0.1
 class Session:
     """An open link with what the verbs need beside it."""
 
-    def __init__(self, link: Link, clock: Clock, settings: LinkSettings, max_bytes: int, spool: Spool | None = None) -> None:
+    def __init__(
+        self, link: Link, clock: Clock, settings: LinkSettings, max_bytes: int, spool: Spool | None = None,
+        identity: IdentitySettings | None = None,
+    ) -> None:  # fmt: skip
         self.link = link
         self.clock = clock
         self.settings = settings
         self._max_bytes = max_bytes
         self._spool = spool
+        self._identity = identity or IdentitySettings()
         if spool is not None:
             link.on_connect = self._empty_spool
             self._empty_spool()
@@ -73,7 +79,11 @@ class Session:
             if kept is None or not isinstance(error, BusUnavailable):
                 link.close()
                 raise type(error)(f"{error.detail} (home {home.root})", error.mend) from None
-        return cls(link, clock, settings.link, max_bytes, kept)
+        return cls(link, clock, settings.link, max_bytes, kept, settings.identity)
+
+    def user(self, name: object) -> str:
+        """The user id that a name stands for (`identity.aliases`). InvalidMessage where it is no name."""
+        return self._identity.user(checked_user(name))
 
     @property
     def spooled(self) -> bool:

@@ -25,7 +25,7 @@ from aico_memory.client.results import (
 )
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import Event
-from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, semantic_pb2, working_pb2
 
 # A change of the text, and the states in which a memory holds no longer.
 _EVENTS = {"created": "ADD", "text": "UPDATE"}
@@ -38,12 +38,16 @@ def memory_shape(record: semantic_pb2.MemoryRecord) -> Memory:
     return {
         "id": record.memory_id,
         "memory": record.text,
-        "user_id": record.scope.id or None,
+        "user_id": record.owner or record.scope.id or None,
+        "scope": scope_text(record.scope),
         "session_id": record.session_id or None,
         "kind": record.kind,
         "tier": record.tier,
         "sub_tier": record.sub_tier or None,
         "status": record.status,
+        "subject": record.subject or None,
+        "predicate": record.predicate or None,
+        "value": record.value or None,
         "entities": list(record.entities),
         "language": record.language or None,
         "confidence": record.confidence,
@@ -63,6 +67,13 @@ def memory_shape(record: semantic_pb2.MemoryRecord) -> Memory:
         "pinned": record.pinned,
         "immutable": record.immutable,
     }
+
+
+def scope_text(scope: envelope_pb2.Scope) -> str | None:
+    """A scope as text, "kind:id"; None where none is named."""
+    if scope.kind == envelope_pb2.SCOPE_KIND_UNSPECIFIED:
+        return None
+    return f"{envelope_pb2.ScopeKind.Name(scope.kind).removeprefix('SCOPE_KIND_').lower()}:{scope.id}"
 
 
 def source_shape(source: semantic_pb2.EvidenceSource) -> Source:

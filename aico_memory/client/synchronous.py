@@ -28,6 +28,7 @@ from aico_memory.client.results import (
 )
 from aico_memory.client.session import Session
 from aico_memory.client.stream import EventStream
+from aico_memory.client.synchronous_facts import SynchronousFacts
 from aico_memory.errors import ClosedConnection
 from aico_memory.paths import find_home
 
@@ -37,7 +38,7 @@ _END_SECONDS = 0.5
 _LOOK_SECONDS = 1.0
 
 
-class MemoryClient:
+class MemoryClient(SynchronousFacts):
     """A client of one home as one identity: `with MemoryClient.connect() as client`. Thread-safe.
 
     Every verb is that of AsyncMemoryClient, which documents it, and waits for the result.
@@ -138,27 +139,51 @@ class MemoryClient:
         """The raw messages in working memory, newest last."""
         return self._run(self._client.messages(user_id, session_id, limit))
 
-    def get(self, memory_id: str, user_id: str | None = None) -> Memory:
+    def get(
+        self, memory_id: str, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
+    ) -> Memory:
         """One memory."""
-        return self._run(self._client.get(memory_id, user_id))
+        return self._run(self._client.get(memory_id, user_id, group_id, project_id))
 
-    def get_all(self, user_id: str, filters: Mapping[str, Any] | None = None, limit: int = 100) -> MemoryPage:
-        """The memories of a user."""
-        return self._run(self._client.get_all(user_id, filters, limit))
+    def get_all(
+        self,
+        user_id: str,
+        filters: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> MemoryPage:
+        """The memories of a user, and of a group and project that are named."""
+        return self._run(self._client.get_all(user_id, filters, limit, group_id, project_id))
 
     def update(
-        self, memory_id: str, text: str, user_id: str | None = None, metadata: Mapping[str, Any] | None = None
+        self,
+        memory_id: str,
+        text: str,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
     ) -> Changed:
         """Correct a memory; the old text stays queryable."""
-        return self._run(self._client.update(memory_id, text, user_id, metadata))
+        return self._run(self._client.update(memory_id, text, user_id, metadata, group_id, project_id))
 
-    def delete(self, memory_id: str, user_id: str | None = None, reason: str | None = None) -> Changed:
+    def delete(
+        self,
+        memory_id: str,
+        user_id: str | None = None,
+        reason: str | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> Changed:
         """Invalidate a memory; it stays in the history."""
-        return self._run(self._client.delete(memory_id, user_id, reason))
+        return self._run(self._client.delete(memory_id, user_id, reason, group_id, project_id))
 
-    def history(self, memory_id: str, user_id: str | None = None) -> list[HistoryEntry]:
+    def history(
+        self, memory_id: str, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
+    ) -> list[HistoryEntry]:
         """How a memory has changed, oldest first."""
-        return self._run(self._client.history(memory_id, user_id))
+        return self._run(self._client.history(memory_id, user_id, group_id, project_id))
 
     def select_skill(
         self,

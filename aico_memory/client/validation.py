@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from aico_memory.clock import parse_time, to_us
-from aico_memory.contracts.v1 import semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import envelope_pb2, semantic_pb2, working_pb2, write_path_pb2
 from aico_memory.errors import InvalidMessage, InvalidReward
 
 ROLES = ("user", "assistant", "system", "tool")
-MESSAGE_KEYS = frozenset({"role", "content", "id", "name", "timestamp", "metadata"})
+MESSAGE_KEYS = frozenset({"role", "content", "id", "name", "timestamp", "zone", "metadata"})
 FILTER_KEYS = frozenset({"kind", "tier", "status", "session_id", "since", "until"})
 REASONS = ("too_verbose", "too_brief", "wrong_tone", "not_helpful", "incorrect_info")
 MAX_NAME = 256
+MAX_ZONE = 64
+# Offsets in hours for which there is an IANA zone without rules.
+_WEST, _EAST = -12, 14
 MAX_QUERY = 20_000
 MAX_FREE_TEXT = 300
 
@@ -68,6 +72,36 @@ def moment_us(value: object, what: str) -> int:
         raise type(error)(f"{what}: {error.detail}", error.mend) from None
     except OverflowError:
         raise InvalidMessage(f"{what} {value!r} is outside of the calendar") from None
+
+
+def checked_zone(value: object, what: str, timestamp: object = None) -> str:
+    """An IANA zone; where none is given, that of the timestamp (its offset, if those are whole hours); "" for neither."""
+    if value is None:
+        return _zone_of(timestamp)
+    name = checked_text(value, what, MAX_ZONE)
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError):
+        raise InvalidMessage(f"{what} {name!r} is no IANA zone", "Give a zone such as Europe/Lisbon.") from None
+    return name
+
+
+def _zone_of(timestamp: object) -> str:
+    try:
+        moment = parse_time(timestamp) if isinstance(timestamp, str) else timestamp
+    except InvalidMessage:
+        # Whoever checks the time says what is wrong with it.
+        return ""
+    if not isinstance(moment, datetime):
+        return ""
+    if isinstance(moment.tzinfo, ZoneInfo) and moment.tzinfo.key:
+        return moment.tzinfo.key
+    offset = moment.utcoffset() or timedelta()
+    hours, rest = divmod(offset, timedelta(hours=1))
+    if rest or not hours or not _WEST <= hours <= _EAST:
+        return ""
+    # The signs of these names are the other way round.
+    return f"Etc/GMT{-hours:+d}"
 
 
 def checked_count(value: object, what: str, most: int) -> int:
@@ -128,6 +162,7 @@ def _checked_message(
         content=checked_text(message.get("content"), f"{where}.content"),
         name=optional_text(message.get("name"), f"{where}.name"),
         said_at_us=moment_us(message.get("timestamp"), f"{where}.timestamp"),
+        zone=checked_zone(message.get("zone"), f"{where}.zone", message.get("timestamp")),
         metadata_json=json_object(message.get("metadata"), f"{where}.metadata"),
     )
 
@@ -149,6 +184,37 @@ def checked_filters(filters: object) -> semantic_pb2.SearchFilters:
         since_us=moment_us(filters.get("since"), "filters.since"),
         until_us=moment_us(filters.get("until"), "filters.until"),
     )
+
+
+def checked_scopes(user: str, group_id: object, project_id: object) -> list[envelope_pb2.Scope]:
+    """The user's own scope, with the group and the project that are named; [] where none is, which means the own one."""
+    named = (
+        (envelope_pb2.SCOPE_KIND_GROUP, optional_text(group_id, "group_id")),
+        (envelope_pb2.SCOPE_KIND_PROJECT, optional_text(project_id, "project_id")),
+    )
+    others = [envelope_pb2.Scope(kind=kind, id=identifier) for kind, identifier in named if identifier]
+    return [envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id=user), *others] if others else []
+
+
+def checked_policy(fields: Mapping[str, object]) -> tuple[write_path_pb2.Policy, list[str]]:
+    """Fields of a write policy as their contract, and their names. What a policy may say is checked where it is kept."""
+    known = write_path_pb2.Policy.DESCRIPTOR.fields_by_name
+    unknown = sorted(fields.keys() - known.keys() | ({"read_only"} & fields.keys()))
+    if unknown:
+        allowed = ", ".join(name for name in known if name != "read_only")
+        raise InvalidMessage(f"A policy has no field {', '.join(unknown)} to set", f"Fields are {allowed}.")
+    if not fields:
+        raise InvalidMessage("No field of the policy is given", "Give at least one, such as mode.")
+    policy = write_path_pb2.Policy()
+    for name, value in fields.items():
+        try:
+            if name in ("kinds", "require_approval_kinds"):
+                getattr(policy, name).extend(_names(value, name))
+            else:
+                setattr(policy, name, value)
+        except (TypeError, ValueError):
+            raise InvalidMessage(f"{name} cannot be {value!r}") from None
+    return policy, sorted(fields)
 
 
 def checked_reward(reward: object) -> int:

@@ -8,6 +8,7 @@ from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.settings.bus import BusSettings
 from aico_memory.settings.consolidation import ConsolidationSettings
 from aico_memory.settings.context import ContextSettings
+from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.link import LinkSettings
 from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.models import ModelSettings
@@ -25,6 +26,7 @@ class Settings(Section):
 
     bus: BusSettings = Field(default_factory=BusSettings)
     link: LinkSettings = Field(default_factory=LinkSettings)
+    identity: IdentitySettings = Field(default_factory=IdentitySettings)
     security: SecuritySettings = Field(default_factory=SecuritySettings)
     runtime: RuntimeSettings = Field(default_factory=RuntimeSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)

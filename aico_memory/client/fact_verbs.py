@@ -1,0 +1,310 @@
+"""What a client can ask and say about facts: recall, why, what waits for review, who may write what, what was used."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from aico_memory.client.fact_results import (
+    Explanation,
+    PolicyState,
+    Recall,
+    Reinforcement,
+    ReviewOutcome,
+    ReviewQueue,
+    ShadowReport,
+    Turn,
+)
+from aico_memory.client.fact_shapes import (
+    explained_shape,
+    policy_shape,
+    recall_shape,
+    reinforced_shape,
+    review_outcome_shape,
+    review_shape,
+    shadow_shape,
+)
+from aico_memory.client.memory_verbs import Moment
+from aico_memory.client.results import MemoryPage
+from aico_memory.client.session import Session
+from aico_memory.client.shapes import id_text, memory_shape
+from aico_memory.client.validation import (
+    MAX_NAME,
+    MAX_QUERY,
+    checked_count,
+    checked_id,
+    checked_policy,
+    checked_text,
+    checked_zone,
+    moment_us,
+    optional_text,
+)
+from aico_memory.contracts.v1 import context_pb2, envelope_pb2, working_pb2, write_path_pb2
+from aico_memory.errors import InvalidMessage
+from aico_memory.ids import new_id
+
+WAITING = ("candidate", "shadow")
+MAX_REVIEW = 1000
+MAX_REASON = 1000
+
+
+class FactVerbs:
+    """Verbs on facts and on the path on which they are written."""
+
+    _session: Session
+
+    async def recall(
+        self,
+        question: str,
+        user_id: str,
+        as_of: Moment = None,
+        known_as_of: Moment = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> Recall:
+        """What answers a question (English, German or Turkish) and was true at `as_of`, None being now.
+
+        `{"results": [{"id", "memory", "value", "valid_from", "valid_until", "confidence", "evidence"}]}`: normally one,
+        several where several hold at once, none where nothing was true then. `value` is the shortest phrase as it was
+        said, None where there is none; `valid_from` and `valid_until` are None where open; `evidence` are event ids.
+        `known_as_of`: by what had been said then, whenever it arrived. Reads the user's own facts, and those of the
+        group and project that are named. Raises InvalidMessage, NaiveTime.
+        """
+        user = self._session.user(user_id)
+        request = context_pb2.RecallRequest(
+            user_id=user,
+            question=checked_text(question, "question", MAX_QUERY),
+            as_of_us=moment_us(as_of, "as_of"),
+            known_as_of_us=moment_us(known_as_of, "known_as_of"),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+            zone=checked_zone(None, "as_of", as_of),
+        )
+        return recall_shape(await self._session.ask(request, user))
+
+    async def explain(
+        self, identifier: str, user_id: str, group_id: str | None = None, project_id: str | None = None
+    ) -> Explanation:
+        """Why a message (its event id) led to what it led to, or how a memory (its id) came about.
+
+        For each event: the filters that matched, its classes, density and feeling, and for each statement the neighbours
+        with their similarity, the rule that decided, and what shadow mode would have done. Raises NotFound.
+        """
+        user = self._session.user(user_id)
+        named = checked_id(identifier, "identifier")
+        request = write_path_pb2.ExplainRequest(
+            user_id=user,
+            event_id=named.bytes,
+            memory_id=str(named),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        return explained_shape(await self._session.ask(request, user))
+
+    async def review_queue(
+        self,
+        user_id: str,
+        status: str | Sequence[str] | None = None,
+        limit: int = 100,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> ReviewQueue:
+        """What waits for a person: candidates and shadows, the most important first, with what each would have done."""
+        user = self._session.user(user_id)
+        wanted = [] if status is None else [status] if isinstance(status, str) else list(status)
+        for one in wanted:
+            if one not in WAITING:
+                raise InvalidMessage(f"{one!r} does not wait for review", f"Ask for {' or '.join(WAITING)}.")
+        request = write_path_pb2.ReviewRequest(
+            user_id=user,
+            statuses=wanted,
+            limit=checked_count(limit, "limit", MAX_REVIEW),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        return review_shape(await self._session.ask(request, user))
+
+    async def promote(
+        self,
+        memory_id: str,
+        user_id: str,
+        reason: str | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> ReviewOutcome:
+        """Accept what waits: it is decided anew against what is known now.
+
+        Raises NotFound, RefusedTransition where it does not wait, ImmutableItem where an immutable item stands against it.
+        """
+        return await self._reviewed("promote", memory_id, user_id, reason, group_id, project_id)
+
+    async def reject(
+        self,
+        memory_id: str,
+        user_id: str,
+        reason: str | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> ReviewOutcome:
+        """Lay aside what waits: it was never believed. Raises NotFound, RefusedTransition."""
+        return await self._reviewed("reject", memory_id, user_id, reason, group_id, project_id)
+
+    async def policy(
+        self, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
+    ) -> PolicyState:
+        """The write policy of a user, group or project (the first that is named from the right), with its versions.
+
+        Without a name: everybody's, which holds where a scope has none of its own.
+        """
+        user, scope = self._policy_scope(user_id, group_id, project_id)
+        return policy_shape(await self._session.ask(write_path_pb2.PolicyRequest(scope=scope), user))
+
+    async def set_policy(
+        self, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None, **fields: Any
+    ) -> PolicyState:
+        """Change fields of a write policy as a new version.
+
+        Fields: `mode` (auto, shadow, manual), `write_enabled`, `kinds` and `require_approval_kinds` (lists),
+        `min_confidence`, `min_evidence`, `session_writes`, `hour_writes`, `scope_items` (0: no limit). Raises InvalidMessage.
+        """
+        user, scope = self._policy_scope(user_id, group_id, project_id)
+        policy, names = checked_policy(fields)
+        change = write_path_pb2.PolicyChange(scope=scope, action="set", fields=names, policy=policy)
+        return policy_shape(await self._session.command(change, user))
+
+    async def rollback_policy(
+        self, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
+    ) -> PolicyState:
+        """Let the previous policy hold again, as a new version. Raises NotFound where there is none."""
+        user, scope = self._policy_scope(user_id, group_id, project_id)
+        return policy_shape(await self._session.command(write_path_pb2.PolicyChange(scope=scope, action="rollback"), user))
+
+    async def set_read_only(
+        self, read_only: bool, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
+    ) -> PolicyState:
+        """The emergency switch: while it is on no item changes, and what is said waits; records are kept all the same."""
+        user, scope = self._policy_scope(user_id, group_id, project_id)
+        change = write_path_pb2.PolicyChange(scope=scope, action="read_only", read_only=bool(read_only))
+        return policy_shape(await self._session.command(change, user))
+
+    async def shadow_report(
+        self,
+        user_id: str,
+        since: Moment = None,
+        until: Moment = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> ShadowReport:
+        """What was decided in [since, until), and what the modes auto and shadow would have done with it."""
+        user = self._session.user(user_id)
+        request = write_path_pb2.ShadowReportRequest(
+            user_id=user,
+            since_us=moment_us(since, "since"),
+            until_us=moment_us(until, "until"),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        return shadow_shape(await self._session.ask(request, user))
+
+    async def add_turn(
+        self,
+        user_id: str,
+        input: str,
+        response: str,
+        response_summary: str | None = None,
+        interaction_id: str | None = None,
+        session_id: str | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+        timestamp: Moment = None,
+        zone: str | None = None,
+        injected: Sequence[str] | None = None,
+        reinforce: bool = True,
+    ) -> Turn:
+        """Add what was asked and what was answered, as one turn; returns once it is acknowledged.
+
+        `injected` are the ids of the memories that stood in the prompt, so that the answer does not confirm itself.
+        With `reinforce`, facts whose words the response used grow more certain, each once for this interaction.
+        """
+        user = self._session.user(user_id)
+        event_id = new_id(self._session.clock.now_us())
+        named = optional_text(interaction_id, "interaction_id") or str(event_id)
+        turn = working_pb2.Turn(
+            user_id=user,
+            session_id=optional_text(session_id, "session_id"),
+            interaction_id=named,
+            input=checked_text(input, "input", empty=True),
+            response=checked_text(response, "response", empty=True),
+            response_summary=optional_text(response_summary, "response_summary", MAX_QUERY),
+            said_at_us=moment_us(timestamp, "timestamp"),
+            injected_memory_ids=[str(checked_id(one, "injected")) for one in injected or ()],
+            reinforce=bool(reinforce),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+            zone=checked_zone(zone, "zone", timestamp),
+        )
+        if not turn.input and not turn.response:
+            raise InvalidMessage("A turn has an input or a response")
+        (acknowledged,) = await self._session.publish([self._session.record(turn, user, event_id)])
+        return {"event_id": id_text(acknowledged.event_id), "interaction_id": named}
+
+    async def reinforce(self, interaction_id: str, user_id: str, delta: float | None = None) -> Reinforcement:
+        """Look once more for what a stored interaction used: raises only what it had not raised. Raises NotFound."""
+        user = self._session.user(user_id)
+        request = write_path_pb2.ReinforceInteraction(
+            user_id=user, interaction_id=checked_text(interaction_id, "interaction_id", MAX_NAME)
+        )
+        if delta is not None:
+            if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta <= 1:
+                raise InvalidMessage(f"delta is {delta!r}", "Give a number from 0 to 1; contradictions lower confidence.")
+            request.delta = delta
+        return reinforced_shape(await self._session.command(request, user))
+
+    async def judge(
+        self,
+        memory_ids: str | Sequence[str],
+        user_id: str,
+        helpful: bool,
+        group_id: str | None = None,
+        project_id: str | None = None,
+        event_id: str | uuid.UUID | None = None,
+    ) -> MemoryPage:
+        """Say whether memories helped: their utility moves towards 1 or 0, once an event. Unknown ones are left out."""
+        user = self._session.user(user_id)
+        named = [memory_ids] if isinstance(memory_ids, str) else list(memory_ids)
+        judged = write_path_pb2.MemoriesJudged(
+            user_id=user,
+            memory_ids=[str(checked_id(one, "memory_ids")) for one in named],
+            helpful=bool(helpful),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        identifier = None if event_id is None else checked_id(event_id, "event_id")
+        page = await self._session.command(judged, user, event_id=identifier)
+        return {"results": [memory_shape(record) for record in page.records]}
+
+    async def _reviewed(
+        self, decision: str, memory_id: str, user_id: str, reason: str | None, group_id: str | None, project_id: str | None
+    ) -> ReviewOutcome:
+        user = self._session.user(user_id)
+        command = write_path_pb2.ReviewDecision(
+            user_id=user,
+            memory_id=str(checked_id(memory_id, "memory_id")),
+            decision=decision,
+            reason=optional_text(reason, "reason", MAX_REASON),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        return review_outcome_shape(await self._session.command(command, user))
+
+    def _policy_scope(
+        self, user_id: str | None, group_id: str | None, project_id: str | None
+    ) -> tuple[str, envelope_pb2.Scope | None]:
+        """Whose policy is meant: header user, and the scope; no scope: everybody's."""
+        user = "" if user_id is None else self._session.user(user_id)
+        if project_id:
+            return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_PROJECT, id=optional_text(project_id, "project_id"))
+        if group_id:
+            return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_GROUP, id=optional_text(group_id, "group_id"))
+        return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id=user) if user else None
