@@ -16,6 +16,8 @@ from aico_memory.runtime.probe import broker_says
 PANEL = "Memory"
 User = Annotated[str, typer.Option("--user", "-u", envvar="AICO_MEMORY_USER", help="Whose memory.")]
 Session = Annotated[str | None, typer.Option("--session", "-s", help="Conversation.")]
+Group = Annotated[str | None, typer.Option("--group", help="Group: what its members share, and who names it reads.")]
+Project = Annotated[str | None, typer.Option("--project", help="Project: what belongs to it, and who names it reads.")]
 
 
 @command(app, "add", "add 'I moved to Lisbon in May' --user ana --wait", "add 'Oh, nice!' --role assistant --user ana -s chat1",
@@ -30,8 +32,9 @@ def add(
     timestamp: Annotated[str | None, typer.Option(help="When it was said: ISO 8601 with zone.")] = None,
     metadata: Annotated[str | None, typer.Option(help="A JSON object kept with the message.")] = None,
     identifier: Annotated[str | None, typer.Option("--id", help="UUID of the event; twice has one effect.")] = None,
-    group: Annotated[str | None, typer.Option(help="Group that shares it.")] = None,
-    project: Annotated[str | None, typer.Option(help="Project it belongs to.")] = None,
+    zone: Annotated[str | None, typer.Option(help="IANA zone in which the message's own dates are meant.")] = None,
+    group: Group = None,
+    project: Project = None,
     wait: Annotated[bool, typer.Option("--wait", help="Return when it can be searched.")] = False,
 ) -> None:
     """Add a message; prints its event id once it is acknowledged, which means on disk."""
@@ -39,8 +42,8 @@ def add(
     if text == "-":
         messages = [_json(line, "A line") for line in typer.get_text_stream("stdin") if line.strip()]
     else:
-        given = {"role": role, "content": text, "name": name, "timestamp": timestamp, "id": identifier,
-                 "metadata": None if metadata is None else _json(metadata, "--metadata")}  # fmt: skip
+        given = {"role": role, "content": text, "name": name, "timestamp": timestamp, "zone": zone,
+                 "id": identifier, "metadata": None if metadata is None else _json(metadata, "--metadata")}  # fmt: skip
         messages = [{key: value for key, value in given.items() if value is not None}]
     with face.client() as client:
         ids = [str(event) for event in client.add(messages, user, session_id=session, group_id=group, project_id=project)]
@@ -70,6 +73,8 @@ def search(
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
     until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
     explain: Annotated[bool, typer.Option(help="Show how each score came about.")] = False,
+    group: Group = None,
+    project: Project = None,
 ) -> None:
     """Search a user's memory by meaning and by words."""
     face = face_of(context)
@@ -78,8 +83,9 @@ def search(
     filters = {key: value for key, value in filters.items() if value is not None}
     with face.client() as client:
         found = client.search(
-            query, user, top_k=top_k, as_of=as_of, known_as_of=known_as_of, filters=filters or None, explain=explain
-        )
+            query, user, top_k=top_k, as_of=as_of, known_as_of=known_as_of, filters=filters or None, explain=explain,
+            group_id=group, project_id=project,
+        )  # fmt: skip
     face.show(found, lambda data: _print_results(face, data))
 
 
@@ -90,11 +96,13 @@ def context_command(
     user: User = "me",
     session: Session = None,
     max_tokens: Annotated[int, typer.Option(min=1, help="Room in the prompt.")] = 800,
+    group: Group = None,
+    project: Project = None,
 ) -> None:
     """The block of text to put into a prompt, with where it comes from and the time of each stage."""
     face = face_of(context)
     with face.client() as client:
-        answer = client.context(query, user, session_id=session, max_tokens=max_tokens)
+        answer = client.context(query, user, session_id=session, max_tokens=max_tokens, group_id=group, project_id=project)
     face.show(answer, lambda data: _print_context(face, data))
 
 
@@ -114,44 +122,55 @@ def messages(
 
 
 @command(app, "get", "get 0198c0de-… --user ana", panel=PANEL)
-def get(context: typer.Context, memory_id: str, user: User = "me") -> None:
+def get(context: typer.Context, memory_id: str, user: User = "me", group: Group = None, project: Project = None) -> None:
     """One memory by its id."""
     face = face_of(context)
     with face.client() as client:
-        face.show(client.get(memory_id, user))
+        face.show(client.get(memory_id, user, group, project))
 
 
 @command(app, "list", "list --user ana --limit 50", panel=PANEL)
-def get_all(context: typer.Context, user: User = "me", limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100) -> None:
-    """All memories of a user."""
+def get_all(
+    context: typer.Context,
+    user: User = "me",
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
+    kind: Annotated[list[str] | None, typer.Option(help="Only these kinds; may be repeated.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="Only these states; may be repeated.")] = None,
+    group: Group = None,
+    project: Project = None,
+) -> None:
+    """All memories of a user, and of a group and project that are named."""
     face = face_of(context)
     with face.client() as client:
-        found = client.get_all(user, limit=limit)
+        filters = {name: value for name, value in (("kind", kind), ("status", status)) if value}
+        found = client.get_all(user, filters, limit, group, project)
     face.show(found, lambda data: _print_results(face, data))
 
 
 @command(app, "history", "history 0198c0de-… --user ana", panel=PANEL)
-def history(context: typer.Context, memory_id: str, user: User = "me") -> None:
+def history(context: typer.Context, memory_id: str, user: User = "me", group: Group = None, project: Project = None) -> None:
     """How a memory has changed."""
     face = face_of(context)
     with face.client() as client:
-        face.show(client.history(memory_id, user))
+        face.show(client.history(memory_id, user, group, project))
 
 
 @command(app, "update", "update 0198c0de-… 'I moved to Porto' --user ana", panel=PANEL)
-def update(context: typer.Context, memory_id: str, text: str, user: User = "me") -> None:
+def update(
+    context: typer.Context, memory_id: str, text: str, user: User = "me", group: Group = None, project: Project = None
+) -> None:
     """Correct a memory; the old text stays queryable."""
     face = face_of(context)
     with face.client() as client:
-        face.show(client.update(memory_id, text, user))
+        face.show(client.update(memory_id, text, user, group_id=group, project_id=project))
 
 
 @command(app, "delete", "delete 0198c0de-… --user ana", panel=PANEL)
-def delete(context: typer.Context, memory_id: str, user: User = "me") -> None:
+def delete(context: typer.Context, memory_id: str, user: User = "me", group: Group = None, project: Project = None) -> None:
     """Invalidate a memory: it is no longer true, and stays in the history."""
     face = face_of(context)
     with face.client() as client:
-        face.show(client.delete(memory_id, user))
+        face.show(client.delete(memory_id, user, group_id=group, project_id=project))
 
 
 @command(app, "flush", "flush --timeout 30", panel=PANEL)

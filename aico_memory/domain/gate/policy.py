@@ -94,6 +94,16 @@ def checked(policy: WritePolicy) -> WritePolicy:
     return policy
 
 
+def effective(own: PolicyHistory | None, everybody: PolicyHistory | None, initial: WritePolicy) -> WritePolicy:
+    """What holds in a scope: its own policy, else everybody's, else that of the configuration.
+
+    The emergency switch of everybody holds in every scope.
+    """
+    general = everybody.current if everybody else initial
+    policy = own.current if own else general
+    return replace(policy, read_only=policy.read_only or general.read_only)
+
+
 def began(policy: WritePolicy, at_us: int, by: str) -> PolicyHistory:
     """The first version."""
     return PolicyHistory((PolicyVersion(1, checked(policy), at_us, by),))

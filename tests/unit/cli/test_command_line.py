@@ -20,7 +20,8 @@ from aico_memory.vault.curve_keys import list_identities
 COMMANDS = (
     "up", "down", "restart", "status", "doctor", "publish", "tail", "record", "replay", "keys", "add", "search", "context",
     "messages", "feedback", "consent", "skills", "select-skill", "flush", "sleep", "jobs", "dead-letters", "export",
-    "diff-exports", "verify-replay", "clock", "topics", "reindex", "bench",
+    "diff-exports", "verify-replay", "clock", "topics", "reindex", "bench", "recall", "explain", "add-turn", "reinforce",
+    "judge", "review", "policy",
 )  # fmt: skip
 
 

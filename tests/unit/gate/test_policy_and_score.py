@@ -13,6 +13,7 @@ from aico_memory.domain.gate.policy import (
     began,
     changed,
     due_dormant,
+    effective,
     initial_policy,
     rolled_back,
     with_read_only,
@@ -75,6 +76,15 @@ def test_read_only_is_a_version_that_can_be_rolled_back() -> None:
     assert stopped.current == replace(history.current, read_only=True)
     assert with_read_only(stopped, True, 3, "operator", FIGURES) is stopped
     assert rolled_back(stopped, 4, "operator", FIGURES).current == history.current
+
+
+def test_a_scope_follows_its_own_policy_else_everybodys_and_the_emergency_switch_of_all_counts() -> None:
+    own, everybody = began(WritePolicy(mode="manual"), 1, "operator"), began(WritePolicy(mode="shadow"), 1, "operator")
+    stopped = with_read_only(everybody, True, 2, "operator", FIGURES)
+    assert effective(None, None, WritePolicy(scope_items=7)) == WritePolicy(scope_items=7)
+    assert effective(None, everybody, WritePolicy()).mode == "shadow"
+    assert effective(own, everybody, WritePolicy()) == WritePolicy(mode="manual")
+    assert effective(own, stopped, WritePolicy()) == WritePolicy(mode="manual", read_only=True)
 
 
 def test_the_history_of_policies_is_bounded() -> None:
