@@ -289,7 +289,7 @@ def _known(memory: Memory, segment: Segment) -> Known:
 
 def _read(memory: Memory, statement: Statement) -> Known:
     fact = statement.fact
-    return Known(memory, fact.subject, fact.predicate, fact.object_key, fact.single_valued)
+    return Known(memory, fact.subject, fact.predicate, fact.object_key, fact.single_valued, fact.value)
 
 
 def _same_reading(standing: Standing, memory: Memory) -> Known:

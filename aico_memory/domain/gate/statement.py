@@ -92,6 +92,8 @@ class Known:
     predicate: str = ""
     object_key: str = ""
     single_valued: bool = False
+    # The object as it was said.
+    value: str = ""
     # Whether it stood in the prompt that the message answers.
     injected: bool = False
 

@@ -11,6 +11,7 @@ from aico_memory.contracts.consumer_state import ConsumerState, ConsumerTransact
 from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View
 from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.index.vector_port import Vector, VectorEntry, VectorSource
+from aico_memory.stores.semantic.item_port import ItemReads, ItemWrites
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class IndexJob:
     after_row: int = 0
 
 
-class SemanticTransaction(ConsumerTransaction, Protocol):
+class SemanticTransaction(ItemWrites, ConsumerTransaction, Protocol):
     """One transaction: memories, cursor and what is to be published, or nothing."""
 
     def memory(self, memory_id: bytes) -> Memory | None:
@@ -84,7 +85,7 @@ class SemanticTransaction(ConsumerTransaction, Protocol):
         """This maintenance is done."""
 
 
-class SemanticStore(ConsumerState, Protocol):
+class SemanticStore(ItemReads, ConsumerState, Protocol):
     """Memories. Every read names its scopes; what lies in another scope is not there."""
 
     def transaction(self) -> AbstractContextManager[SemanticTransaction]:

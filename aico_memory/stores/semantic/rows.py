@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
+from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import Condition, Evidence, Evolution, Memory, Scope
 from aico_memory.errors import KeyDestroyed, WrongKey
 from aico_memory.vault.sealer import Sealer
@@ -71,6 +73,35 @@ def open_row(row: Sequence[Any], sealers: Sealers) -> tuple[int, Memory] | None:
     return number, Memory(scope=Scope(scope_kind, scope_id), **sealed, **fields)
 
 
+def seal_reading(item: Known, sealer: Sealer) -> bytes | None:
+    """Subject, predicate, object key and value of an item; None where it has no reading."""
+    parts = [item.subject, item.predicate, item.object_key, item.value]
+    if not any(parts):
+        return None
+    content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    return sealer.seal(content.encode(), b"reading\0" + item.memory.memory_id)
+
+
+def open_known(row: Sequence[Any], sealers: Sealers) -> Known | None:
+    """From (reading, single_valued, *SELECT); None where the owner's key was destroyed."""
+    reading, single_valued, *rest = row
+    opened = open_row(rest, sealers)
+    if opened is None:
+        return None
+    memory = opened[1]
+    if reading is None:
+        return Known(memory, single_valued=bool(single_valued))
+    content = sealers.sealer(memory.owner, create=False).open(reading, b"reading\0" + memory.memory_id)
+    subject, predicate, object_key, value = json.loads(content)
+    return Known(memory, subject, predicate, object_key, bool(single_valued), value)
+
+
+def outline(scope: Scope, plain: Sequence[Any]) -> Memory:
+    """A memory from the columns of `PLAIN`, without its words."""
+    fields = dict(zip(PLAIN, plain, strict=True))
+    return Memory(scope=scope, text="", **{**fields, **{name: bool(fields[name]) for name in _FLAGS}})
+
+
 def seal_evidence(evidence: Evidence, sealer: Sealer) -> bytes | None:
     """Name, metadata and excerpt of a piece of evidence; None where all are empty."""
     detail = [evidence.name, evidence.metadata_json, evidence.excerpt]
@@ -88,6 +119,11 @@ def open_evidence(row: Sequence[Any], sealer: Sealer) -> Evidence:
     if detail is not None:
         name, metadata, excerpt = json.loads(sealer.open(detail, _evidence_context(memory_id, event_id)))
     return Evidence(memory_id, event_id, method, at_us, confidence, role, name, said_at_us, session_id, metadata, excerpt)
+
+
+def moved_to(evidence: Evidence, memory_id: bytes) -> Evidence:
+    """The same evidence, of another memory."""
+    return replace(evidence, memory_id=memory_id)
 
 
 def seal_evolution(evolution: Evolution, sealer: Sealer) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,10 @@ from aico_memory.stores.index.fts5 import Fts5TextIndex
 from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.semantic import rows
 from aico_memory.stores.semantic.port import IndexJob
+from aico_memory.stores.semantic.sql_bookkeeping import SqlBookReads
+from aico_memory.stores.semantic.sql_graph import SqlGraphReads
+from aico_memory.stores.semantic.sql_item_writes import SqlItemWrites
+from aico_memory.stores.semantic.sql_items import SqlItemReads
 from aico_memory.stores.sql import Connection, Database, SqlConsumerState, SqlTransaction
 
 MIGRATIONS = files("aico_memory.stores.semantic") / "migrations"
@@ -48,7 +52,7 @@ Digest = Callable[[str], bytes]
 _Line = TypeVar("_Line")
 
 
-class SqlSemanticTransaction(SqlTransaction):
+class SqlSemanticTransaction(SqlItemWrites, SqlTransaction):
     """One transaction of the store."""
 
     __slots__ = ("_digest", "_sealers")
@@ -117,6 +121,15 @@ class SqlSemanticTransaction(SqlTransaction):
     def finish_job(self, event_id: bytes) -> None:
         self.connection.execute("DELETE FROM index_job WHERE event_id = ?", (event_id,))
 
+    def _reading(self) -> AbstractContextManager[Connection]:
+        return nullcontext(self.connection)
+
+    def _unsealing(self) -> rows.Sealers:
+        return self._sealers
+
+    def _digested(self, text: str) -> bytes:
+        return self._digest(text)
+
     def _index(self, row_no: int, memory: Memory, tokens: Sequence[str] | None, sequence: int) -> None:
         if tokens is not None:
             Fts5TextIndex(self.connection).put(row_no, memory.scope, tokens)
@@ -135,7 +148,7 @@ class SqlSemanticTransaction(SqlTransaction):
         return self._digest(f"fact\0{memory.fact_key}") if memory.fact_key else None
 
 
-class SqlSemanticStore(SqlConsumerState):
+class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlConsumerState):
     """The port `SemanticStore` on SQLCipher."""
 
     def __init__(self, database: Database, sealers: rows.Sealers, digest: Digest) -> None:
@@ -159,7 +172,7 @@ class SqlSemanticStore(SqlConsumerState):
         found = []
         with self.database.read() as connection:
             for memory_id in dict.fromkeys(memory_ids):
-                found += self._opened(connection, f"WHERE m.memory_id = ? AND {scoped}", [memory_id, *values])
+                found += self._memories(connection, f"WHERE m.memory_id = ? AND {scoped}", [memory_id, *values])
         return [memory for _, memory in found]
 
     def page(self, view: View, after: bytes, limit: int) -> list[Memory]:
@@ -167,13 +180,13 @@ class SqlSemanticStore(SqlConsumerState):
         filtered, more = rows.where(conditions(view))
         clause = f"WHERE {scoped}{filtered} AND m.memory_id > ? ORDER BY m.memory_id LIMIT ?"
         with self.database.read() as connection:
-            return [memory for _, memory in self._opened(connection, clause, [*values, *more, after, limit])]
+            return [memory for _, memory in self._memories(connection, clause, [*values, *more, after, limit])]
 
     def admitted(self, keys: Sequence[int], view: View) -> dict[int, Memory]:
         with self.database.read() as connection:
             numbers = _admitted(connection, keys, view)
             clause = "WHERE m.row_no IN (SELECT value FROM json_each(?))"
-            return dict(self._opened(connection, clause, [json.dumps(sorted(numbers))]))
+            return dict(self._memories(connection, clause, [json.dumps(sorted(numbers))]))
 
     def search_text(self, tokens: Sequence[str], view: View, limit: int) -> list[TextHit]:
         found: list[TextHit] = []
@@ -209,7 +222,7 @@ class SqlSemanticStore(SqlConsumerState):
         chosen, values = ("m.owner = ? AND ", [owner]) if owner else ("", [])
         with self.database.read() as connection:
             clause = f"WHERE {chosen}m.memory_id > ? ORDER BY m.memory_id LIMIT ?"
-            return [memory for _, memory in self._opened(connection, clause, [*values, after, limit])]
+            return [memory for _, memory in self._memories(connection, clause, [*values, after, limit])]
 
     def count(self) -> int:
         with self.database.read() as connection:
@@ -218,7 +231,16 @@ class SqlSemanticStore(SqlConsumerState):
     def close(self) -> None:
         self.database.close()
 
-    def _opened(self, connection: Connection, clause: str, values: Sequence[Any]) -> list[tuple[int, Memory]]:
+    def _reading(self) -> AbstractContextManager[Connection]:
+        return self.database.read()
+
+    def _unsealing(self) -> rows.Sealers:
+        return self.sealers
+
+    def _digested(self, text: str) -> bytes:
+        return self._digest(text)
+
+    def _memories(self, connection: Connection, clause: str, values: Sequence[Any]) -> list[tuple[int, Memory]]:
         opened = (rows.open_row(row, self.sealers) for row in connection.execute(f"{rows.SELECT} {clause}", values))
         return [one for one in opened if one is not None]
 

@@ -5,43 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy, deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View, admits, conditions, facets_of
 from aico_memory.errors import InvalidMessage, NotFound
-from aico_memory.stores.index.bm25 import MemoryTextIndex
 from aico_memory.stores.index.naive import KeptSource
 from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.index.vector_port import VectorEntry
 from aico_memory.stores.semantic.port import IndexJob, KeptVector, PendingEntry, Unembedded
+from aico_memory.stores.semantic.twin_item_writes import TwinItemWrites
+from aico_memory.stores.semantic.twin_items import TwinItemReads, TwinTables, holds_key
 from aico_memory.stores.sql import MemoryConsumerState, MemoryTransaction
 
 
-@dataclass(slots=True)
-class _Tables:
-    """Everything that a transaction may change."""
-
-    memories: dict[int, Memory] = field(default_factory=dict)
-    keys: dict[bytes, int] = field(default_factory=dict)
-    texts: MemoryTextIndex = field(default_factory=MemoryTextIndex)
-    evidence: dict[tuple[bytes, bytes, str], Evidence] = field(default_factory=dict)
-    evolution: dict[tuple[bytes, bytes, str], Evolution] = field(default_factory=dict)
-    languages: dict[Scope, Counter[str]] = field(default_factory=dict)
-    outbox: dict[int, tuple[int, int]] = field(default_factory=dict)
-    jobs: dict[bytes, IndexJob] = field(default_factory=dict)
-    next_key: int = 1
-    next_entry: int = 1
-
-
-class MemorySemanticTransaction(MemoryTransaction):
+class MemorySemanticTransaction(TwinItemWrites, MemoryTransaction):
     """One transaction on a copy, which takes the place of the original when it commits."""
 
     __slots__ = ("_tables",)
 
-    def __init__(self, tables: _Tables) -> None:
+    def __init__(self, tables: TwinTables) -> None:
         super().__init__()
         self._tables = tables
+
+    @property
+    def tables(self) -> TwinTables:
+        return self._tables
 
     def memory(self, memory_id: bytes) -> Memory | None:
         key = self._tables.keys.get(memory_id)
@@ -109,26 +97,28 @@ class MemorySemanticTransaction(MemoryTransaction):
         self._tables.outbox[entry] = (key, sequence)
 
     def _check_key_is_free(self, memory: Memory) -> None:
-        if memory.fact_key and memory.status == "active" and memory.variant_of is None:
+        if holds_key(memory):
             for other in self._tables.memories.values():
-                same = (other.scope, other.fact_key, other.status) == (memory.scope, memory.fact_key, "active")
-                if same and other.variant_of is None and other.memory_id != memory.memory_id:
+                same = (other.scope, other.fact_key) == (memory.scope, memory.fact_key)
+                if same and holds_key(other) and other.memory_id != memory.memory_id:
                     raise InvalidMessage("Two active memories of one scope with the same fact key")
 
 
-class MemorySemanticStore(MemoryConsumerState):
+class MemorySemanticStore(TwinItemReads, MemoryConsumerState):
     """The ports `SemanticStore` and `IndexQueue` in plain Python."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._tables = _Tables()
-        self._vectors: dict[str, dict[int, KeptVector]] = {}
-        self._active = ""
+        self._tables = TwinTables()
+
+    @property
+    def tables(self) -> TwinTables:
+        return self._tables
 
     @contextmanager
     def transaction(self) -> Iterator[MemorySemanticTransaction]:
         with super().transaction() as outgoing:
-            tables = _copied(self._tables)
+            tables = self._tables.copied()
             transaction = MemorySemanticTransaction(tables)
             yield transaction
             outgoing.cursor, outgoing.emitted = transaction.cursor, transaction.emitted
@@ -175,7 +165,7 @@ class MemorySemanticStore(MemoryConsumerState):
         return None
 
     def fingerprint(self) -> str:
-        return self._active
+        return self._tables.active_model
 
     def vectors(self, fingerprint: str) -> KeptSource:
         return KeptSource(lambda: self.entries(fingerprint, sorted(self._tables.memories)))
@@ -199,13 +189,13 @@ class MemorySemanticStore(MemoryConsumerState):
         return [key for key in keys if not self._has_vector(key, fingerprint)][:limit]
 
     def keep(self, fingerprint: str, vectors: Sequence[KeptVector]) -> None:
-        self._active = self._active or fingerprint
-        kept = self._vectors.setdefault(fingerprint, {})
+        self._tables.active_model = self._tables.active_model or fingerprint
+        kept = self._tables.vectors.setdefault(fingerprint, {})
         kept.update((one.key, one) for one in vectors if one.key in self._tables.memories)
 
     def entries(self, fingerprint: str, keys: Sequence[int]) -> list[VectorEntry]:
         memories = self._tables.memories
-        kept = self._vectors.get(fingerprint, {})
+        kept = self._tables.vectors.get(fingerprint, {})
         return [
             VectorEntry(key, memories[key].scope, facets_of(memories[key]), kept[key].vector.astype("f2").astype("f4"))
             for key in sorted(set(keys))
@@ -217,8 +207,8 @@ class MemorySemanticStore(MemoryConsumerState):
             self._tables.outbox.pop(entry, None)
 
     def activate(self, fingerprint: str) -> None:
-        self._active = fingerprint
-        self._vectors = {fingerprint: self._vectors.get(fingerprint, {})}
+        self._tables.active_model = fingerprint
+        self._tables.vectors = {fingerprint: self._tables.vectors.get(fingerprint, {})}
 
     def rows_after(self, after: int, limit: int) -> list[tuple[int, Memory]]:
         return [(key, memory) for key, memory in sorted(self._tables.memories.items()) if key > after][:limit]
@@ -234,7 +224,7 @@ class MemorySemanticStore(MemoryConsumerState):
         self._tables.jobs[job.event_id] = job
 
     def _has_vector(self, key: int, fingerprint: str) -> bool:
-        kept = self._vectors.get(fingerprint, {}).get(key)
+        kept = self._tables.vectors.get(fingerprint, {}).get(key)
         memory = self._tables.memories.get(key)
         return kept is not None and memory is not None and kept.version == memory.version
 
@@ -243,15 +233,6 @@ def _sees(view: View, memory: Memory) -> bool:
     return memory.scope in view.scopes and admits(conditions(view), facets_of(memory))
 
 
-def _evidence(tables: _Tables, memory_id: bytes) -> list[Evidence]:
+def _evidence(tables: TwinTables, memory_id: bytes) -> list[Evidence]:
     found = [one for one in tables.evidence.values() if one.memory_id == memory_id]
     return sorted(found, key=lambda one: (one.at_us, one.event_id, one.method))
-
-
-def _copied(tables: _Tables) -> _Tables:
-    fresh = copy(tables)
-    for name in ("memories", "keys", "texts", "evidence", "evolution", "outbox", "jobs"):
-        setattr(fresh, name, copy(getattr(tables, name)))
-    fresh.texts = deepcopy(tables.texts)
-    fresh.languages = deepcopy(tables.languages)
-    return fresh

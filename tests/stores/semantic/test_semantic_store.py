@@ -68,23 +68,6 @@ class OnDisk:
         return self.store
 
 
-@pytest.fixture
-def on_disk(tmp_path):
-    place = OnDisk(tmp_path / "home")
-    yield place
-    place.store.close()
-
-
-@pytest.fixture(params=["sql", "twin"])
-def store(request):
-    return request.getfixturevalue("on_disk").store if request.param == "sql" else MemorySemanticStore()
-
-
-@pytest.fixture
-def queue(store):
-    return SqlIndexQueue(store) if isinstance(store, SqlSemanticStore) else store
-
-
 def add(store, memory, tokens=("tea",), evidence=(), sequence=1):
     with store.transaction() as transaction:
         return transaction.add(memory, evidence, tokens, sequence)

@@ -1,0 +1,224 @@
+"""Port of the write path: items with their readings, what they rest on, and what the gate counts and remembers.
+
+A transaction reads what it has itself written; the store reads what is committed.
+Every read names its scope or its items; what lies in another scope is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from aico_memory.domain.gate.explain import Explanation
+from aico_memory.domain.gate.policy import PolicyHistory, Usage
+from aico_memory.domain.gate.statement import Known, Neighbour, Statement
+from aico_memory.domain.gate.tagging import Pair, Tag
+from aico_memory.domain.graph.edges import Edge
+from aico_memory.domain.graph.entities import Entity, Merge
+from aico_memory.domain.graph.relations import Relation, RelationKey
+from aico_memory.domain.memory import Evolution, Memory, Scope
+
+Vector = npt.NDArray[np.float32]
+# kept: folded into the chain of its key; review: a candidate or shadow; sleep: not admitted yet.
+StatementState = Literal["kept", "review", "sleep"]
+# Decay of confidence, drift of utility, rehearsal.
+Upkeep = Literal["decay", "drift", "rehearsal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """A turn whose response reinforces what it used; kept for a while, so that the pass can be repeated."""
+
+    scope: Scope
+    owner: str
+    interaction_id: str
+    event_id: bytes
+    at_us: int
+    response: str
+    summary: str = ""
+
+
+class ItemReads(Protocol):
+    """Reads that a transaction and the store have in common."""
+
+    def known(self, memory_ids: Sequence[bytes], scopes: Sequence[Scope]) -> list[Known]:
+        """Those of these items that lie in the scopes, whatever their status, in the order asked; records too."""
+
+    def items(self, scopes: Sequence[Scope], statuses: Sequence[str], after: bytes, limit: int) -> list[Known]:
+        """Items (no records) of these states, () for all, by ascending id beyond `after`."""
+
+    def by_key(self, scope: Scope, key: str) -> list[Known]:
+        """All items under a fact key, variants and whatever is over among them, by ascending id."""
+
+    def by_predicate(self, scope: Scope, subject: str, predicate: str, limit: int) -> list[Known]:
+        """Items of that reading, whatever their status, what was said last first; subjects as the keys compare them."""
+
+    def by_object(self, scope: Scope, object_key: str, limit: int) -> list[Known]:
+        """Items with that object, whatever their status, what was said last first."""
+
+    def newest(self, scope: Scope, limit: int) -> list[Known]:
+        """Active items, what was said last first."""
+
+    def variants(self, memory_id: bytes) -> list[Known]:
+        """What hangs on an item, whatever its status, by ascending id."""
+
+    def nearest(self, scope: Scope, fingerprint: str, vector: Vector, limit: int) -> list[Neighbour]:
+        """Active items by cosine similarity under that model, in hundredths, the closest first."""
+
+    def similarities(self, memory_ids: Sequence[bytes], fingerprint: str, vector: Vector) -> dict[bytes, float]:
+        """Cosine similarity, in hundredths, of those of these items that have a vector of that model."""
+
+    def active_count(self, scope: Scope) -> int:
+        """Active items of a scope that are not dormant."""
+
+    def active_outlines(self, scope: Scope) -> list[Memory]:
+        """Active items that are not dormant, without their words: all sealed fields are empty. By ascending id."""
+
+    def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[str]:
+        """The last records of a session up to that moment, the newest last."""
+
+    def statements(self, scope: Scope, key: str, limit: int) -> list[Statement]:
+        """Kept statements of a key, the newest `limit` of them, in the order of saying."""
+
+    def statement(self, statement_id: bytes) -> tuple[Statement, StatementState] | None:
+        """A statement by its id, which is the id of the item it made or would make, and its state."""
+
+    def waiting(self, owner: str, event_ids: Collection[bytes], limit: int) -> list[Statement]:
+        """What waits for sleep of these events (empty: of any), the oldest first."""
+
+    def evidence_counts(self, memory_ids: Sequence[bytes]) -> dict[bytes, int]:
+        """Events that each item rests on, replays left out."""
+
+    def items_of_event(self, event_id: bytes) -> list[bytes]:
+        """Items and records that rest on an event, by ascending id."""
+
+    def histories(self, memory_ids: Sequence[bytes]) -> dict[bytes, list[Evolution]]:
+        """The changes of each item, oldest first."""
+
+    def relations(self, memory_ids: Sequence[bytes]) -> list[Relation]:
+        """Relations that touch any of these items, by key."""
+
+    def scope_relations(self, scope: Scope) -> list[Relation]:
+        """All relations between items of a scope, by key."""
+
+    def relation_count(self, scope: Scope) -> int:
+        """How many relations there are between items of a scope."""
+
+    def mentioning(self, scope: Scope, entities: Sequence[str], limit: int) -> list[Known]:
+        """Active items that mention any of these entity URIs, the newest row first."""
+
+    def entities(self, scope: Scope) -> list[Entity]:
+        """The graph's entities of a scope, by ascending id."""
+
+    def entities_named(self, scope: Scope, names: Sequence[str]) -> list[Entity]:
+        """Entities that bear one of these names, as the keys compare names, by ascending id."""
+
+    def merges(self, scope: Scope) -> list[Merge]:
+        """All merges of a scope, undone ones too, by ascending id."""
+
+    def edges(self, scope: Scope, touching: Sequence[bytes] | None = None) -> list[Edge]:
+        """Edges of a scope, or those of them that touch one of these entities, by ascending id."""
+
+    def edge_of(self, memory_id: bytes) -> Edge | None:
+        """The edge that an item states; it bears the item's id."""
+
+    def policy(self, scope: Scope) -> PolicyHistory | None:
+        """The policy of a scope; None where none was ever set."""
+
+    def usage(self, scope: Scope, session_id: str, at_us: int) -> Usage:
+        """Fast-path writes of the session, and of the hour of the broker's clock that `at_us` lies in."""
+
+    def tags(self, scope: Scope, session_id: str, at_us: int) -> list[Tag]:
+        """Tags of a session that have not run out, by ascending id of their items."""
+
+    def pair_counts(self, memory_ids: Sequence[bytes]) -> dict[Pair, int]:
+        """How often pairs with one of these items were retrieved together."""
+
+    def interaction(self, scope: Scope, interaction_id: str) -> Interaction | None:
+        """A stored interaction."""
+
+    def reinforced_by(self, scope: Scope, interaction_id: str) -> frozenset[bytes]:
+        """Items that an interaction has reinforced."""
+
+    def explanation(self, event_id: bytes, scopes: Sequence[Scope]) -> Explanation | None:
+        """What the write path did with an event of these scopes."""
+
+    def explained(self, event_id: bytes) -> bool:
+        """Whether the write path has worked on an event."""
+
+    def applied_at(self, what: Upkeep, memory_ids: Sequence[bytes]) -> dict[bytes, int]:
+        """When it was last applied to these items; those to which it never was are missing."""
+
+    def questions(self, scope: Scope, fingerprint: str, limit: int) -> list[Vector]:
+        """The last questions of a scope under that model, the newest last."""
+
+
+class ItemWrites(ItemReads, Protocol):
+    """What a transaction changes; each adds to what the consumer's cursor commits."""
+
+    def put_item(self, item: Known, tokens: Sequence[str] | None, sequence: int) -> bool:
+        """Store an item as it is now, with its reading; True where it is new. `tokens` where its text is new."""
+
+    def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
+        """The vector of an item's present text, so that the indexer need not ask for it."""
+
+    def keep_statement(self, statement: Statement, state: StatementState) -> None:
+        """Store a statement, or move it into another state."""
+
+    def drop_statement(self, statement_id: bytes) -> None:
+        """It waits no longer, or repeats what another says."""
+
+    def move_evidence(self, event_id: bytes, before: bytes, after: bytes) -> None:
+        """What this event proved of one item proves another."""
+
+    def put_history(self, memory_id: bytes, causes: Collection[bytes], changes: Sequence[Evolution]) -> None:
+        """Replace what events `causes` did to status and validity of an item by `changes`; other records stay."""
+
+    def add_relations(self, relations: Sequence[Relation]) -> int:
+        """Store those that are not there yet; how many were new."""
+
+    def drop_relations(self, keys: Sequence[RelationKey]) -> None:
+        """They were pruned."""
+
+    def put_entity(self, entity: Entity, owner: str) -> None:
+        """Store an entity of the graph as it is now."""
+
+    def put_merge(self, merge: Merge, scope: Scope) -> None:
+        """Store a merge as it is now."""
+
+    def put_edge(self, edge: Edge, owner: str) -> None:
+        """Store an edge as it is now."""
+
+    def set_policy(self, scope: Scope, history: PolicyHistory) -> None:
+        """The policy of a scope, with the versions that are kept."""
+
+    def count_write(self, scope: Scope, session_id: str, at_us: int) -> None:
+        """One fast-path write more in the session and in the hour of `at_us`."""
+
+    def put_tag(self, tag: Tag) -> None:
+        """Store a tag as it is now."""
+
+    def count_pairs(self, pairs: Sequence[Pair]) -> None:
+        """These were retrieved together once more; pairs with an item that is not there are left out."""
+
+    def keep_interaction(self, interaction: Interaction) -> bool:
+        """Store an interaction; False where its id is known in the scope."""
+
+    def note_reinforced(self, scope: Scope, interaction_id: str, memory_ids: Sequence[bytes]) -> None:
+        """The interaction has reinforced these items."""
+
+    def explain(self, explanation: Explanation, scope: Scope, owner: str, at_us: int) -> None:
+        """What was done with an event; what was said of the same event before is replaced."""
+
+    def note_applied(self, what: Upkeep, applied: Mapping[bytes, int]) -> None:
+        """It was applied to these items at these moments."""
+
+    def note_question(self, scope: Scope, fingerprint: str, vector: Vector, at_us: int, kept: int) -> None:
+        """A question was asked of a scope; only the last `kept` stay."""
+
+    def forget_before(self, at_us: int, tags_at_us: int) -> None:
+        """Explanations, interactions and usage from before `at_us` go, and tags that ran out before `tags_at_us`."""
