@@ -9,6 +9,7 @@ from aico_memory.settings.bus import BusSettings
 from aico_memory.settings.consolidation import ConsolidationSettings
 from aico_memory.settings.context import ContextSettings
 from aico_memory.settings.identity import IdentitySettings
+from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.settings.link import LinkSettings
 from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.models import ModelSettings
@@ -30,6 +31,7 @@ class Settings(Section):
     security: SecuritySettings = Field(default_factory=SecuritySettings)
     runtime: RuntimeSettings = Field(default_factory=RuntimeSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)
+    language_model: LanguageModelSettings = Field(default_factory=LanguageModelSettings)
     working: WorkingSettings = Field(default_factory=WorkingSettings)
     semantic: SemanticSettings = Field(default_factory=SemanticSettings)
     memory_model: MemoryModelSettings = Field(default_factory=MemoryModelSettings)

@@ -1,4 +1,4 @@
-"""The model service's answers: vectors and labels. Nothing here outlives the process but the exported model."""
+"""The model service: vectors, labels, and what a language model reads. Nothing outlives it but exports and the operations log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import model_pb2
+from aico_memory.contracts.v1 import extraction_pb2, model_pb2
 from aico_memory.errors import InvalidMessage
 from aico_memory.models.cache import EmbeddingCache
 from aico_memory.models.embedder import Embedder, Vectors
@@ -20,6 +20,7 @@ from aico_memory.models.load import ModelAccount, load_embedder
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 from aico_memory.settings.models import ModelSettings
 from aico_memory.stores.sql.twin import MemoryConsumerState
+from services.model.extraction import Extraction, open_extraction
 from services.model.labels import Labels, load_labels
 
 # An answer of 768-dimensional vectors stays below the bus's megabyte.
@@ -32,11 +33,14 @@ class ModelHandlers(Handlers):
 
     name = "model"
 
-    def __init__(self, embedder: Embedder, account: ModelAccount, labels: Labels, settings: ModelSettings) -> None:
+    def __init__(
+        self, embedder: Embedder, account: ModelAccount, labels: Labels, settings: ModelSettings, extraction: Extraction
+    ) -> None:
         self.state = MemoryConsumerState()
         self._embedder = embedder
         self._account = account
         self._labels = labels
+        self._extraction = extraction
         on_gpu = account.device == "cuda"
         self._queue = EmbeddingQueue(
             embedder,
@@ -50,6 +54,7 @@ class ModelHandlers(Handlers):
             {
                 topic_of(model_pb2.EmbedRequest).name: self._on_embed,
                 topic_of(model_pb2.AnalyseRequest).name: self._on_analyse,
+                topic_of(extraction_pb2.ExtractRequest).name: lambda event, _: extraction.answer(event),
             }
         )
         labels.learn(embedder.model, embedder.languages, lambda texts: self._queue.submit(texts, interactive=False).result())
@@ -96,9 +101,11 @@ class ModelHandlers(Handlers):
             "document_cache": self._documents.as_status(),
             "embedded": self._queue.embedded,
             "waiting": self._queue.waiting,
+            "language_model": self._extraction.status(),
         }
 
     def close(self) -> None:
+        self._extraction.close()
         self._queue.close()
         self._labels.close()
         self._embedder.close()
@@ -112,4 +119,5 @@ def build(ports: Ports) -> ModelHandlers:
         "model loaded", model=account.model, source=account.source, why=account.reason, served_by=account.served_by,
         seconds=account.seconds,
     )  # fmt: skip
-    return ModelHandlers(embedder, account, load_labels(settings, load_tables(ports.home), ports.home), settings)
+    labels = load_labels(settings, load_tables(ports.home), ports.home)
+    return ModelHandlers(embedder, account, labels, settings, open_extraction(ports))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import model_pb2
+from aico_memory.contracts.v1 import extraction_pb2, model_pb2
 from aico_memory.errors import InvalidMessage
 from aico_memory.ids import new_id
 from aico_memory.models.language_tables import load_tables
@@ -19,6 +20,7 @@ from aico_memory.models.load import ModelAccount
 from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import Home
 from aico_memory.settings.models import ModelSettings
+from services.model.extraction import Extraction
 from services.model.handlers import MAX_TEXTS, ModelHandlers
 from services.model.labels import load_labels
 
@@ -29,7 +31,8 @@ ACCOUNT = ModelAccount("x", "hashed-ngrams", "f", "test", "twin", "onnx", "", 1.
 @pytest.fixture
 def handlers() -> Iterator[ModelHandlers]:
     settings = ModelSettings(query_cache_entries=2)
-    built = ModelHandlers(HashedEmbedder(), ACCOUNT, load_labels(settings, load_tables(HOME), HOME), settings)
+    labels = load_labels(settings, load_tables(HOME), HOME)
+    built = ModelHandlers(HashedEmbedder(), ACCOUNT, labels, settings, Extraction(None, "off", threading.Event()))
     yield built
     built.close()
 
@@ -80,3 +83,9 @@ def test_the_status_says_which_model_answers_and_why(handlers: ModelHandlers) ->
     assert (status["model"], status["served_by"], status["export_cosine"]) == ("hashed-ngrams", "onnx", 1.0)
     assert status["reason"] == "twin"
     assert status["classifiers"] == {"intent": "EmbeddedClassifier", "sentiment": "EmbeddedClassifier"}
+
+
+def test_a_service_without_a_language_model_says_that_the_rules_answer(handlers: ModelHandlers) -> None:
+    answer = ask(handlers, extraction_pb2.ExtractRequest(text="I live in Oslo."))
+    assert (answer.answered_by, answer.degraded, answer.again, len(answer.facts)) == ("rules", "off", False, 0)
+    assert handlers.status()["language_model"] == {"state": "off"}

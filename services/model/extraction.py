@@ -1,0 +1,89 @@
+"""The language model in the model service: one process speaks to the endpoint, and only where it is switched on."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import extraction_pb2
+from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.prompting import Told
+from aico_memory.domain.memory import OPEN
+from aico_memory.errors import AicoMemoryError
+from aico_memory.models.fact_tables import load_formation_tables
+from aico_memory.models.gazetteer import load_gazetteer
+from aico_memory.models.llm.chat import ChatEndpoint
+from aico_memory.models.llm.endpoint import endpoint_of
+from aico_memory.models.llm.extractor import RULES, Extractor, Reading
+from aico_memory.models.llm.operations import OperationsLog
+from aico_memory.runtime.ports import Ports
+
+_MOST_MS = 2**31
+
+
+class Extraction:
+    """Answers questions about messages; without an extractor it says that, and why."""
+
+    def __init__(self, extractor: Extractor | None, reason: str, stop: threading.Event) -> None:
+        self._extractor = extractor
+        self._reason = reason
+        self._stop = stop
+
+    def answer(self, event: Event) -> extraction_pb2.Extraction:
+        """What the model reads in a message, beside the rules."""
+        if self._extractor is None:
+            return extraction_pb2.Extraction(answered_by=RULES, degraded=self._reason)
+        request: extraction_pb2.ExtractRequest = event.message
+        told = Told(request.text, request.said_at_us or event.occurred_us, request.speaker, request.zone, tuple(request.recent))
+        return reading_message(self._extractor.read(told, request.event_id))
+
+    def status(self) -> dict[str, object]:
+        """Plain values for the status: where messages go, or that they go nowhere."""
+        if self._extractor is None:
+            return {"state": self._reason}
+        return {"state": "on", **self._extractor.status()}
+
+    def close(self) -> None:
+        """Wait for no further try."""
+        self._stop.set()
+
+
+def open_extraction(ports: Ports, environment: Mapping[str, str] = os.environ) -> Extraction:
+    """By these settings. A mistake in them is told by log and status; embeddings are served all the same."""
+    settings = ports.settings.language_model
+    stop = threading.Event()
+    if not settings.enabled:
+        return Extraction(None, "off", stop)
+    try:
+        endpoint = endpoint_of(settings, environment)
+    except AicoMemoryError as error:
+        ports.log.error("language model refused", code=error.code, detail=error.detail, mend=error.mend)
+        return Extraction(None, f"refused: {error.detail}", stop)
+    extractor = Extractor(
+        ChatEndpoint(endpoint, settings, stop), settings, load_formation_tables(ports.home), load_gazetteer(ports.home),
+        OperationsLog(ports.home.logs, settings.log_bytes, settings.log_files), ports.clock, ports.vault.namer("operations"),
+    )  # fmt: skip
+    ports.log.info("language model on", endpoint_host=endpoint.host, model=settings.model, prompt=extractor.prompt_hash)
+    return Extraction(extractor, "", stop)
+
+
+def reading_message(reading: Reading) -> extraction_pb2.Extraction:
+    """A reading as it goes over the bus."""
+    return extraction_pb2.Extraction(
+        facts=[_fact_message(fact) for fact in reading.facts],
+        refused=[extraction_pb2.RefusedFact(rule=one.rule, reason=one.reason, claim=one.claim) for one in reading.refused],
+        answered_by=reading.answered_by, degraded=reading.degraded, model=reading.model, prompt_hash=reading.prompt_hash,
+        milliseconds=reading.milliseconds, prompt_tokens=reading.prompt_tokens, answer_tokens=reading.answer_tokens,
+        again=reading.again_ms is not None, again_ms=min(reading.again_ms or 0, _MOST_MS),
+    )  # fmt: skip
+
+
+def _fact_message(fact: FormedFact) -> extraction_pb2.ExtractedFact:
+    return extraction_pb2.ExtractedFact(
+        text=fact.text, kind=fact.kind, subject=fact.subject, predicate=fact.predicate, value=fact.value,
+        object_key=fact.object_key, single_valued=fact.single_valued, act=fact.act, corrected=fact.corrected,
+        valid_from_us=fact.valid_from_us, valid_until_us=0 if fact.valid_until_us >= OPEN else fact.valid_until_us,
+        entities=fact.entities, language=fact.language, confidence_base=fact.confidence_base, excerpt=fact.excerpt,
+    )  # fmt: skip
