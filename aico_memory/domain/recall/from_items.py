@@ -1,0 +1,54 @@
+"""From stored items to what held when: each item with the validity that was believed of it at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Final
+
+from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.gate.statement import Known
+from aico_memory.domain.memory import RECORD, Evolution
+from aico_memory.domain.recall.timeline import Held, Statement, aliases
+from aico_memory.domain.scopes import subject_for
+from aico_memory.domain.temporal.versions import version_of_memory
+
+# Candidates and shadows were never believed.
+UNSEEN: Final = frozenset({"candidate", "shadow"})
+# Stands for a predicate where an item has no reading, so that each is a group of its own.
+_UNREAD: Final = "said:"
+
+
+def held_of(
+    items: Iterable[Known], histories: Mapping[bytes, Sequence[Evolution]], known_as_of_us: int, names: Container[str]
+) -> list[Held]:
+    """What held by what was known at `known_as_of`: nothing is folded again, the items say it.
+
+    `histories` are the evolution records of the items; they may be left out for
+    `known_as_of` OPEN. `names` are those of the one who asks: in a shared scope others
+    go by their names. Variants, former texts and what waits for review are no answer.
+    """
+    found: list[Held] = []
+    for known in items:
+        memory = known.memory
+        if memory.kind == RECORD or memory.status in UNSEEN or memory.variant_of is not None or memory.version_of is not None:
+            continue
+        belief = version_of_memory(memory, histories.get(memory.memory_id, ())).believed(known_as_of_us)
+        if belief is None:
+            continue
+        fact = FormedFact(
+            text=memory.text, kind=memory.kind, subject=subject_for(known.subject, memory, names),
+            predicate=known.predicate or f"{_UNREAD}{memory.memory_id.hex()}", value=known.value, object_key=known.object_key,
+            single_valued=known.single_valued, valid_from_us=belief.valid_from_us, valid_until_us=belief.valid_until_us,
+            temporal_type=memory.temporal_type, entities=memory.entities, language=memory.language,
+        )  # fmt: skip
+        statement = Statement(memory.memory_id, fact, memory.said_at_us)
+        found.append(Held(statement, fact.subject, fact.predicate, belief.valid_from_us, belief.valid_until_us))
+    return _by_name(found)
+
+
+def _by_name(found: list[Held]) -> list[Held]:
+    """ "Sister" and "Lena" are one, where the speaker has named exactly one sister."""
+    named = aliases([one.fact for one in found])
+    for one in found:
+        one.subject = named.get(one.subject, one.subject)
+    return found
