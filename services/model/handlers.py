@@ -1,4 +1,4 @@
-"""The model service: vectors, labels, and what a language model reads. Nothing outlives it but exports and the operations log."""
+"""The model service: vectors, labels, and what a language model reads; nothing outlives it but exports and a log."""
 
 from __future__ import annotations
 
