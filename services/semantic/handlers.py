@@ -9,9 +9,10 @@ from google.protobuf.message import Message
 
 from aico_memory.contracts.envelope import Event, reply_record
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import bus_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import bus_pb2, context_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.memory import Memory
 from aico_memory.errors import AicoMemoryError
+from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
@@ -26,6 +27,7 @@ from services.semantic.export import export_page
 from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
+from services.semantic.recalling import Recalling
 
 STORE = "semantic"
 Effect = Callable[[SemanticTransaction, Event], None]
@@ -74,11 +76,16 @@ class SemanticHandlers(Handlers):
         }
         self.topics = tuple(sorted(self._effects))
         answering = self._answering
+        recalling = Recalling(
+            store, load_formation_tables(ports.home), ports.link, ports.clock, ports.settings.recall, ports.settings.identity,
+            settings.default_language,
+        )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(semantic_pb2.SemanticQuery).name: lambda event, _: answering.query(event),
             topic_of(semantic_pb2.GetMemory).name: lambda event, _: answering.get(event),
             topic_of(semantic_pb2.ListMemories).name: lambda event, _: answering.page(event),
             topic_of(semantic_pb2.MemoryHistoryRequest).name: lambda event, _: answering.history(event),
+            topic_of(context_pb2.RecallRequest).name: lambda event, _: recalling.recall(event),
         }
         self._indexer.start()
 

@@ -1,0 +1,22 @@
+"""Settings of answering questions by facts."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from aico_memory.settings.section import Section
+
+
+class RecallSettings(Section):
+    """`recall` in config/memory.yaml."""
+
+    least_score: float = Field(1.0, ge=0, le=10, description="Support by the wording from which a predicate is meant.")
+    least_similarity: float = Field(
+        0.45, ge=-1, le=1, description="Similarity from which a fact answers a question whose wording names no predicate."
+    )
+    items: int = Field(
+        2000, ge=1, le=1_000_000,
+        description="Facts of a scope that are all looked at; of larger ones those of the predicates, and the closest.",
+    )  # fmt: skip
+    closest: int = Field(200, ge=1, le=10_000, description="Closest and newest facts looked at in a larger scope.")
+    model_seconds: float = Field(2.0, gt=0, le=60, description="Wait for the model, where the wording does not decide, in s.")

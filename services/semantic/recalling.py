@@ -1,0 +1,164 @@
+"""Answers to questions: what is or was true, by the items and what was believed of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import wait
+
+import numpy as np
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import context_pb2, model_pb2
+from aico_memory.domain.formation.formed import SPEAKER
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.language_choice import choose_grammar
+from aico_memory.domain.gate.statement import Known
+from aico_memory.domain.memory import OPEN, Evolution, Scope
+from aico_memory.domain.recall.answer import RecallFigures, recall
+from aico_memory.domain.recall.from_items import held_of
+from aico_memory.domain.recall.question import Question, understand
+from aico_memory.domain.recall.timeline import Held
+from aico_memory.domain.scopes import readable
+from aico_memory.errors import AicoMemoryError, DeadlineExceeded
+from aico_memory.runtime.ports import LinkPort
+from aico_memory.settings.identity import IdentitySettings
+from aico_memory.settings.recall import RecallSettings
+from aico_memory.stores.semantic.port import SemanticStore
+
+# A question asked in the middle of a sentence of code has no zone that could be wrong.
+DEFAULT_ZONE = "UTC"
+_PAGE = 500
+
+
+class Recalling:
+    """Understands a question and chooses among the items of the scopes it may read; safe from many threads."""
+
+    def __init__(
+        self, store: SemanticStore, tables: FormationTables, link: LinkPort, clock: Clock, settings: RecallSettings,
+        identity: IdentitySettings, default_language: str,
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._tables = tables
+        self._link = link
+        self._clock = clock
+        self._settings = settings
+        self._identity = identity
+        self._default_language = default_language
+        self._figures = RecallFigures(settings.least_similarity, settings.least_score)
+
+    def recall(self, event: Event) -> context_pb2.RecallResult:
+        """What answers the question and was true then; nothing where nothing was."""
+        request: context_pb2.RecallRequest = event.message
+        names = frozenset(self._identity.names(event.user))
+        scopes = readable(sorted(names), request.group_id, request.project_id)
+        as_of_us = request.as_of_us or self._clock.now_us()
+        known_us = request.known_as_of_us or OPEN
+        grammar = self._grammar(request, scopes)
+        if grammar is None:
+            return context_pb2.RecallResult()
+        question = understand(request.question, grammar, self._tables, as_of_us, request.zone or DEFAULT_ZONE)
+        likeness = _Likeness(self._link, self._store, request.question, self._settings)
+        items = [known for scope in scopes for known in self._items(scope, question, likeness)]
+        held = held_of(items, self._histories(items, known_us), known_us, names)
+        likeness.ids = {one.fact.text: one.statement.id for one in held}
+        answer = _once(recall(question, held, as_of_us, self._tables, likeness, self._figures))
+        result = context_pb2.RecallResult(language=grammar.code, degraded=likeness.degraded)
+        self._tell(result, answer, {known.memory.memory_id: known for known in items}, known_us)
+        return result
+
+    def _grammar(self, request: context_pb2.RecallRequest, scopes: Sequence[Scope]) -> Grammar | None:
+        chosen = choose_grammar(request.question, (), self._tables, request.language)
+        if chosen is not None:
+            return chosen
+        # Nothing in its wording tells: then it is in the language that is spoken here.
+        spoken = (*self._store.languages(scopes, 1), self._default_language)
+        return next((self._tables.grammars[code] for code in spoken if code in self._tables.grammars), None)
+
+    def _items(self, scope: Scope, question: Question, likeness: _Likeness) -> Sequence[Known]:
+        """All items of a scope, or of a large one those that may answer."""
+        found: list[Known] = []
+        after = b""
+        while len(found) <= self._settings.items:
+            page = self._store.items([scope], (), after, _PAGE)
+            found += page
+            if len(page) < _PAGE:
+                return found
+            after = page[-1].memory.memory_id
+        return list({known.memory.memory_id: known for known in self._candidates(scope, question, likeness)}.values())
+
+    def _candidates(self, scope: Scope, question: Question, likeness: _Likeness) -> Iterator[Known]:
+        wanted = set(question.predicates)
+        for name in question.predicates:
+            wanted.update(self._tables.predicates[name].falls_back)
+        closest = self._settings.closest
+        for subject in (SPEAKER, *sorted(question.relations), *sorted(question.names)):
+            for predicate in sorted(wanted):
+                yield from self._store.by_predicate(scope, subject, predicate, closest)
+        yield from self._store.newest(scope, closest)
+        embedded = likeness.question()
+        if embedded is not None:
+            yield from (one.known for one in self._store.nearest(scope, *embedded, closest))
+
+    def _histories(self, items: Sequence[Known], known_us: int) -> Mapping[bytes, Sequence[Evolution]]:
+        # What is believed now stands in the items themselves.
+        return {} if known_us == OPEN else self._store.histories([known.memory.memory_id for known in items])
+
+    def _tell(
+        self, result: context_pb2.RecallResult, answer: Sequence[Held], items: Mapping[bytes, Known], known_us: int
+    ) -> None:
+        evidence = self._store.evidence([one.statement.id for one in answer])
+        for one in answer:
+            rests_on = [entry for entry in evidence[one.statement.id] if entry.said_at_us <= known_us]
+            result.results.add(
+                id=str(uuid.UUID(bytes=one.statement.id)), memory=one.fact.text, value=one.fact.value,
+                valid_from_us=one.from_us, valid_until_us=0 if one.until_us >= OPEN else one.until_us,
+                confidence=items[one.statement.id].memory.confidence,
+                evidence=list(dict.fromkeys(entry.event_id for entry in rests_on)),
+            )  # fmt: skip
+
+
+class _Likeness:
+    """Similarity of a question to texts of items, by their stored vectors; asked of the model only where it is needed."""
+
+    def __init__(self, link: LinkPort, store: SemanticStore, text: str, settings: RecallSettings) -> None:
+        self.degraded: list[str] = []
+        # Item whose text it is.
+        self.ids: dict[str, bytes] = {}
+        self._link = link
+        self._store = store
+        self._text = text
+        self._seconds = settings.model_seconds
+        self._asked: tuple[str, np.ndarray] | None = None
+        self._tried = False
+
+    def question(self) -> tuple[str, np.ndarray] | None:
+        """The model's fingerprint and the question's vector; None where the model is away."""
+        if not self._tried:
+            self._tried = True
+            try:
+                self._asked = self._embed()
+            except AicoMemoryError as error:
+                self.degraded.append(f"model: {error.code}")
+        return self._asked
+
+    def __call__(self, texts: Sequence[str]) -> list[float]:
+        embedded = self.question()
+        if embedded is None:
+            return [0.0] * len(texts)
+        found = self._store.similarities([self.ids[text] for text in texts], *embedded)
+        return [found.get(self.ids[text], 0.0) for text in texts]
+
+    def _embed(self) -> tuple[str, np.ndarray]:
+        future = self._link.request(model_pb2.EmbedRequest(texts=[self._text], interactive=True), timeout=self._seconds)
+        if not wait([future], self._seconds).done:
+            future.cancel()
+            raise DeadlineExceeded("The model does not answer")
+        answer = future.result()
+        return answer.fingerprint, np.frombuffer(answer.vectors, dtype="<f4")
+
+
+def _once(answer: Sequence[Held]) -> list[Held]:
+    """Each value once: it may stand in a shared scope as well, the first of them is the user's own."""
+    return list({(one.subject, one.predicate, one.fact.object_key): one for one in reversed(answer)}.values())[::-1]

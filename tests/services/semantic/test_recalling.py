@@ -1,0 +1,169 @@
+"""Questions answered from the items of the scopes that one may read, as known when; with a twin of store and model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from aico_memory.clock import FixedClock, from_us
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import context_pb2, model_pb2
+from aico_memory.domain.formation.form import form
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.gate.statement import Statement
+from aico_memory.domain.memory import Scope
+from aico_memory.domain.scopes import scope_of, shared
+from aico_memory.errors import ModelUnavailable
+from aico_memory.ids import derive_id, new_id
+from aico_memory.models.fact_tables import load_formation_tables
+from aico_memory.models.twin import HashedEmbedder
+from aico_memory.paths import find_home
+from aico_memory.settings.identity import IdentitySettings
+from aico_memory.settings.recall import RecallSettings
+from aico_memory.stores.semantic.twin import MemorySemanticStore
+from services.semantic.recalling import Recalling
+from tests.support.statements import Shelf
+from tests.support.twin_link import TwinLink
+
+START = 1_772_000_000_000_000
+DAY = 86_400_000_000
+
+
+@pytest.fixture(scope="module")
+def tables() -> FormationTables:
+    return load_formation_tables(find_home())
+
+
+class Memory:
+    """Messages said in scopes, formed by the rules and applied; and the questions about them."""
+
+    def __init__(self, tables: FormationTables, **settings: Any) -> None:
+        self.tables = tables
+        self.model = HashedEmbedder()
+        self.model_away = False
+        self.questions = 0
+        self.store = MemorySemanticStore()
+        self.shelves: dict[Scope, Shelf] = {}
+        link = TwinLink({model_pb2.EmbedRequest: self.embed})
+        identity = IdentitySettings(aliases={"discord:7": "ana"})
+        clock = FixedClock(from_us(START + 1000 * DAY))
+        self.recalling = Recalling(self.store, tables, link, clock, RecallSettings(**settings), identity, "en")
+
+    def embed(self, message: model_pb2.EmbedRequest, user: str) -> model_pb2.Embeddings:
+        self.questions += 1
+        if self.model_away:
+            raise ModelUnavailable("The model is away")
+        rows = self.model.embed(list(message.texts))
+        return model_pb2.Embeddings(vectors=rows.tobytes(), dimension=rows.shape[1], fingerprint=self.model.fingerprint)
+
+    def say(self, text: str, day: float, user: str = "ana", group: str = "", project: str = "", name: str = "") -> None:
+        said_at_us = START + round(day * DAY)
+        formed = form(text, role="user", speaker=name, said_at_us=said_at_us, zone="UTC", recent=(), tables=self.tables)
+        scope = scope_of(user, group, project)
+        event_id = new_id(said_at_us)
+        shelf = self.shelves.setdefault(scope, Shelf())
+        for place, fact in enumerate(formed.facts):
+            known = fact if scope.kind == "user" else shared(fact, user, name)
+            shelf.tell_one(Statement(
+                derive_id(event_id, "item", place).bytes, event_id.bytes, place, scope, user, said_at_us, said_at_us, known,
+                0.72, speaker=name,
+            ))  # fmt: skip
+        self.persist(shelf)
+
+    def persist(self, shelf: Shelf) -> None:
+        with self.store.transaction() as transaction:
+            for known in shelf.items.values():
+                transaction.put_item(known, [], 1)
+                vector = self.model.embed([known.memory.text])[0]
+                transaction.keep_vector(known.memory.memory_id, self.model.fingerprint, vector)
+                causes = {one.event_id for one in shelf.statements}
+                mine = [one for one in shelf.changes if one.memory_id == known.memory.memory_id]
+                transaction.put_history(known.memory.memory_id, causes, mine)
+            for one in shelf.evidence:
+                transaction.add_evidence(one)
+
+    def ask(self, question: str, user: str = "ana", **fields: Any) -> context_pb2.RecallResult:
+        request = context_pb2.RecallRequest(user_id=user, question=question, **fields)
+        return self.recalling.recall(Event(new_id(START), "memory/context/recall/v1/", user, request))
+
+    def values(self, question: str, user: str = "ana", **fields: Any) -> list[str]:
+        return [one.value for one in self.ask(question, user, **fields).results]
+
+
+@pytest.fixture
+def memory(tables: FormationTables) -> Memory:
+    return Memory(tables)
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "values"),
+    [
+        (("I live in Leeds.", "I moved to Bath."), "Where do I live?", ("Leeds", "Bath")),
+        (("Ich wohne in Ulm.", "Ich bin nach Hof gezogen."), "Wo wohne ich?", ("Ulm", "Hof")),
+        (("Bursa'da yaşıyorum.", "Bolu'ya taşındım."), "Nerede yaşıyorum?", ("Bursa", "Bolu")),
+    ],
+)
+def test_then_and_now_in_three_languages(memory: Memory, said: Sequence[str], question: str, values: Sequence[str]) -> None:
+    for place, text in enumerate(said):
+        memory.say(text, 10.0 * place)
+    assert memory.values(question) == [values[1]]
+    assert memory.values(question, as_of_us=START + 5 * DAY) == [values[0]]
+    assert memory.values(question, as_of_us=START - DAY) == []
+    assert memory.values(question, as_of_us=START + 15 * DAY, known_as_of_us=START + 5 * DAY) == [values[0]]
+    assert memory.questions == 0, "the wording decides; nobody has to ask the model"
+
+
+def test_an_answer_says_since_when_until_when_and_on_what_it_rests(memory: Memory) -> None:
+    memory.say("I live in Leeds.", 0)
+    memory.say("I moved to Bath.", 10)
+    (then,) = memory.ask("Where do I live?", as_of_us=START + DAY).results
+    (now,) = memory.ask("Where do I live?").results
+    assert (then.valid_until_us, now.valid_until_us) == (START + 10 * DAY, 0)
+    assert now.valid_from_us == START + 10 * DAY
+    assert now.memory == "User moved to Bath" and now.confidence > 0.5
+    assert [len(one) for one in now.evidence] == [16]
+    (known,) = memory.ask("Where do I live?", as_of_us=START + DAY, known_as_of_us=START + DAY).results
+    assert known.valid_until_us == 0, "that it would end was not known yet"
+
+
+def test_nobody_reads_what_another_said_and_a_group_only_who_names_it(memory: Memory) -> None:
+    memory.say("I live in Leeds.", 0, user="ana")
+    memory.say("I live in Bath.", 1, user="ana", group="choir", name="Ana")
+    memory.say("I live in York.", 2, user="bo", group="choir", name="Bo")
+    assert memory.values("Where do I live?", "bo") == []
+    assert memory.values("Where does Ana live?", "bo") == []
+    assert memory.values("Where does Ana live?", "bo", group_id="choir") == ["Bath"]
+    assert memory.values("Where do I live?", "bo", group_id="choir") == ["York"]
+    assert memory.values("Where do I live?", "ana") == ["Leeds"]
+    assert "York" not in memory.values("Where does Bo live?", "ana", group_id="other", project_id="choir")
+
+
+def test_a_user_is_known_under_other_names(memory: Memory) -> None:
+    memory.say("I live in Leeds.", 0, user="discord:7")
+    assert memory.values("Where do I live?", "ana") == ["Leeds"]
+
+
+def test_where_the_wording_does_not_decide_likeness_does_and_without_a_model_that_is_said(memory: Memory) -> None:
+    memory.say("I play the cello.", 0)
+    memory.say("I collect stamps.", 1)
+    asked = memory.ask("User collects stamps")
+    assert [one.value for one in asked.results] == ["stamps"] and not asked.degraded
+    memory.model_away = True
+    asked = memory.ask("zzz qqq")
+    assert list(asked.degraded) == ["model: model_unavailable"]
+
+
+def test_of_a_large_scope_the_facts_of_the_predicate_are_found(tables: FormationTables) -> None:
+    memory = Memory(tables, items=3, closest=1)
+    memory.say("I live in Leeds.", 0)
+    for day, thing in enumerate(("tea", "jazz", "chess", "plums", "rain"), 1):
+        memory.say(f"I like {thing}.", day)
+    assert memory.values("Where do I live?") == ["Leeds"]
+    assert memory.values("What is the capital of Peru?") == []
+
+
+def test_a_question_in_no_known_language_is_read_in_the_one_that_is_spoken(memory: Memory) -> None:
+    memory.say("Ich wohne in Ulm.", 0)
+    assert memory.ask("Wohnort?").language == "de"
