@@ -97,6 +97,8 @@ class SchedulerHandlers(Handlers):
 
     def idle(self, now_us: int) -> None:
         self._now_us = now_us
+        # A clock that was set back must not wait until it has come to the last message's time again.
+        self._last_message_us = min(self._last_message_us, now_us)
         if wants_sample(self._idle, self._rule, now_us):
             self._idle = observe(self._idle, self._rule, now_us, self._load())
         self._ticker.tick(now_us, self._is_idle())

@@ -52,16 +52,17 @@ class Ticker:
             with self._store.reading() as ledger:
                 self._open = (ledger.waiting(), ledger.running())
         waiting, running = self._open
-        due = self._due(now_us)
+        self._set_back(now_us)
+        due, passed = self._due(now_us)
         due, replaced = _replacing(due, waiting, now_us)
         waiting = [firing for firing in waiting if all(firing.firing_id != one.firing_id for one in replaced)]
         late = overdue(running, self._jobs, now_us)
         planned = [firing for firing in due if firing.outcome is Outcome.PLANNED]
         busy = [firing for firing in running if firing not in late]
         going = release([*waiting, *planned], busy, self._jobs, now_us, idle)
-        if not (due or late or going):
+        if not (due or passed or late or going):
             return []
-        fired = self._commit(due, [*replaced, *_failed(late, now_us)], going, now_us)
+        fired = self._commit(due, passed, [*replaced, *_failed(late, now_us)], going, now_us)
         self._open = None
         return fired
 
@@ -82,8 +83,21 @@ class Ticker:
                     detail = "The job was taken off the schedule"
                     ledger.put(replace(firing, outcome=Outcome.MISSED, finished_us=now_us, detail=detail))
 
-    def _due(self, now_us: int) -> list[Firing]:
-        found = []
+    def _set_back(self, now_us: int) -> None:
+        """Where the clock was set back, plan from now on and not only once it has come to where it was."""
+        ahead = {name: mark for name, mark in self._marks.items() if mark.evaluated_us > now_us}
+        if not ahead:
+            return
+        with self._store.state.transaction() as transaction:
+            ledger = self._store.within(transaction)
+            for name, mark in ahead.items():
+                ledger.set_mark(mark_for(self._jobs[name], mark, now_us))
+        for name, mark in ahead.items():
+            self._remember(self._jobs[name], mark_for(self._jobs[name], mark, now_us))
+
+    def _due(self, now_us: int) -> tuple[list[Firing], list[Firing]]:
+        """What has come due; and what has been before, on a clock that was set back since."""
+        found, passed = [], []
         for name, next_us in self._next_us.items():
             if next_us > now_us:
                 continue
@@ -91,16 +105,24 @@ class Ticker:
             firing = plan(job, self._marks[name], now_us, self._settings.misfire_grace_seconds * SECOND_US)
             if firing is None:
                 continue
-            found.append(firing if firing.outcome is Outcome.PLANNED else replace(firing, finished_us=now_us))
-        return found
+            with self._store.reading() as ledger:
+                known = ledger.firing(firing.firing_id)
+            if known is not None:
+                passed.append(firing)
+            else:
+                found.append(firing if firing.outcome is Outcome.PLANNED else replace(firing, finished_us=now_us))
+        return found, passed
 
-    def _commit(self, due: list[Firing], ended: list[Firing], going: list[Firing], now_us: int) -> list[Firing]:
-        marks = {firing.job: replace(self._marks[firing.job], evaluated_us=firing.planned_us) for firing in due}
+    def _commit(
+        self, due: list[Firing], passed: list[Firing], ended: list[Firing], going: list[Firing], now_us: int
+    ) -> list[Firing]:
+        marks = {firing.job: replace(self._marks[firing.job], evaluated_us=firing.planned_us) for firing in (*due, *passed)}
         with self._store.state.transaction() as transaction:
             ledger = self._store.within(transaction)
+            for mark in marks.values():
+                ledger.set_mark(mark)
             for firing in due:
                 ledger.put(firing)
-                ledger.set_mark(marks[firing.job])
             for firing in ended:
                 ledger.put(firing)
             fired = [fire(ledger, transaction, self._jobs[firing.job], firing, now_us) for firing in going]

@@ -27,10 +27,12 @@ class JobMark:
 def mark_for(job: Job, known: JobMark | None, now_us: int) -> JobMark:
     """Where to go on: the known mark, or now for a job that is new or was rewritten.
 
-    A new expression does not look back: what it would have fired yesterday was never promised.
+    A new expression does not look back: what it would have fired yesterday was never promised. A mark that
+    lies ahead of the clock was made before it was set back, perhaps by years: planning goes on from now, and
+    the ledger tells which firings of the time that passes again have been.
     """
     expression, zone = job.cron.expression, job.cron.zone.key
-    if known is not None and (known.expression, known.zone) == (expression, zone):
+    if known is not None and (known.expression, known.zone) == (expression, zone) and known.evaluated_us <= now_us:
         return known
     return JobMark(job.name, expression, zone, now_us)
 
@@ -93,11 +95,14 @@ def release(
 
 
 def overdue(running: Iterable[Firing], jobs: Mapping[str, Job], now_us: int) -> list[Firing]:
-    """The running firings past their job's maximum duration (or whose job is gone)."""
+    """The running firings past their job's maximum duration (or whose job is gone).
+
+    One that began far ahead of a clock that was set back counts as well: nobody knows how long it has run.
+    """
     return [
         firing
         for firing in running
-        if firing.job not in jobs or now_us - firing.fired_us > jobs[firing.job].max_duration * SECOND_US
+        if firing.job not in jobs or abs(now_us - firing.fired_us) > jobs[firing.job].max_duration * SECOND_US
     ]
 
 

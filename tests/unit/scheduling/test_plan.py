@@ -75,6 +75,18 @@ def test_a_new_or_rewritten_job_does_not_look_back() -> None:
     assert kept.evaluated_us == old.evaluated_us
 
 
+def test_a_mark_ahead_of_the_clock_is_taken_back_to_now() -> None:
+    ahead = JobMark("nightly", "0 2 * * *", ZONE.key, START + 90 * DAY)
+    assert mark_for(job(), ahead, START).evaluated_us == START
+
+
+def test_a_firing_that_began_far_ahead_of_the_clock_is_overdue() -> None:
+    one = job(max_duration=3600)
+    fired = planned(one, START + 90 * DAY, fired_us=START + 90 * DAY)
+    assert overdue([fired], {one.name: one}, START) == [fired]
+    assert overdue([replace(fired, fired_us=START + MINUTE)], {one.name: one}, START) == []
+
+
 def test_a_clock_that_is_set_back_fires_nothing_again() -> None:
     one = job()
     mark = JobMark(one.name, one.cron.expression, ZONE.key, START)

@@ -120,6 +120,44 @@ def test_walking_through_a_week_fires_every_night_once_however_often_the_process
     assert len(scheduler.fired("semantic/evolve")) == 1
 
 
+def test_a_clock_that_is_set_far_back_goes_on_firing_from_there(jobs: dict[str, Job]) -> None:
+    scheduler = Scheduler(jobs)
+    scheduler.advance(-260 * DAY)
+    scheduler.advance(DAY)
+    (start,) = scheduler.fired()
+    assert from_us(start.planned_at_us) == from_us(START - 260 * DAY).replace(hour=2) + timedelta(days=1)
+    assert len(scheduler.fired("working/sweep")) == 1
+    scheduler.advance(-DAY)
+    scheduler.restart()
+    assert from_us({job.name: job for job in scheduler.page().jobs}["sweep"].next_us) < from_us(scheduler.now_us + HOUR)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_time_that_passes_again_fires_nothing_twice(jobs: dict[str, Job], restarts: bool) -> None:
+    scheduler = Scheduler({"sweep": jobs["sweep"]})
+    scheduler.advance(600 * SECOND, steps=12)
+    before = [sweep.planned_at_us for sweep in scheduler.fired("working/sweep")]
+    assert len(before) == 12
+    scheduler.advance(-HOUR)
+    if restarts:
+        scheduler.restart()
+    scheduler.advance(60 * SECOND, steps=60)
+    assert [sweep.planned_at_us for sweep in scheduler.fired("working/sweep")] == before
+    assert scheduler.outcomes("sweep") == ["fired"] * 12
+    scheduler.advance(600 * SECOND)
+    assert len(scheduler.fired("working/sweep")) == 13
+
+
+def test_a_machine_is_idle_again_after_its_clock_was_set_back(jobs: dict[str, Job]) -> None:
+    scheduler = Scheduler(jobs)
+    scheduler.handlers.hear(
+        StampedRecord("memory/working/stored/v1/", b"m" * 16, "alice", b"", "working", 1, 1, scheduler.now_us)
+    )
+    scheduler.advance(-DAY)
+    scheduler.advance(60 * SECOND, steps=6)
+    assert scheduler.page().idle
+
+
 def test_a_second_scheduler_with_a_store_of_its_own_publishes_the_same_event_ids(jobs: dict[str, Job]) -> None:
     first, second = Scheduler(jobs), Scheduler(jobs)
     for scheduler in (first, second):
