@@ -12,15 +12,15 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.formation.language import LanguageTable, guess_language
-from aico_memory.domain.memory import Evidence, Memory, View
+from aico_memory.domain.memory import Evidence, Memory, Scope, View
 from aico_memory.domain.retrieval.tokens import query_tokens
 from aico_memory.errors import DeadlineExceeded, InvalidMessage, ModelMismatch, NotFound
+from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.semantic import SemanticSettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import (
     evolution_message,
     id_bytes,
-    own_scope,
     record_message,
     scopes_of,
     view_of,
@@ -39,18 +39,20 @@ class Answering:
     """Answers from the store and its indexes; safe from many threads."""
 
     def __init__(
-        self, store: SemanticStore, live: LiveIndex, languages: LanguageTable, settings: SemanticSettings, clock: Clock
-    ) -> None:
+        self, store: SemanticStore, live: LiveIndex, languages: LanguageTable, settings: SemanticSettings, clock: Clock,
+        identity: IdentitySettings,
+    ) -> None:  # fmt: skip
         self._store = store
         self._live = live
         self._languages = languages
         self._settings = settings
         self._clock = clock
+        self._identity = identity
 
     def query(self, event: Event) -> semantic_pb2.SemanticMatches:
         """Ranked lists of the retrievers that are asked for. ModelMismatch where only vectors are, of another model."""
         message = event.message
-        scopes = scopes_of(message.scopes, event.user)
+        scopes = self._scopes(event)
         view = view_of(scopes, message.filters, self._clock.now_us(), message.as_of_us, message.known_as_of_us)
         wanted = tuple(message.retrievers) or ((VECTOR, TEXT) if message.vector else (TEXT,))
         limit = min(message.limit or 50, self._settings.max_limit)
@@ -81,15 +83,15 @@ class Answering:
         return answer
 
     def get(self, event: Event) -> semantic_pb2.MemoryPage:
-        """Memories by id, of this user, whatever their status; unknown ones are left out."""
+        """Memories by id, in the scopes named, whatever their status; unknown ones are left out."""
         wanted = [id_bytes(memory_id) for memory_id in event.message.memory_ids]
-        return semantic_pb2.MemoryPage(records=self.records(self._store.get(wanted, [own_scope(event.user)])))
+        return semantic_pb2.MemoryPage(records=self.records(self._store.get(wanted, self._scopes(event))))
 
     def page(self, event: Event) -> semantic_pb2.MemoryPage:
         """Memories by ascending id; `next` is "" on the last page."""
         message = event.message
         limit = min(message.limit or self._settings.page_limit, self._settings.page_limit)
-        view = view_of(scopes_of(message.scopes, event.user), message.filters, self._clock.now_us())
+        view = view_of(self._scopes(event), message.filters, self._clock.now_us())
         after = id_bytes(message.after) if message.after else b""
         found = self._store.page(view, after, limit + 1)
         records = _first_that_fit(self.records(found[:limit]))
@@ -99,7 +101,7 @@ class Answering:
     def history(self, event: Event) -> semantic_pb2.MemoryHistory:
         """How a memory came to be as it is, its creation first. Raises NotFound."""
         memory_id = id_bytes(event.message.memory_id)
-        found = self._store.get([memory_id], [own_scope(event.user)])
+        found = self._store.get([memory_id], self._scopes(event))
         if not found:
             raise NotFound(f"No memory {event.message.memory_id} of this user")
         memory = found[0]
@@ -116,6 +118,10 @@ class Answering:
         """Memories with their sources."""
         evidence = self._store.evidence([memory.version_of or memory.memory_id for memory in memories])
         return [record_message(memory, _of_version(memory, evidence)) for memory in memories]
+
+    def _scopes(self, event: Event) -> tuple[Scope, ...]:
+        """Where the question may look: the scopes it names, and the user's own under every name of theirs."""
+        return scopes_of(event.message.scopes, event.user, self._identity.names(event.user))
 
     def _by_words(self, text: str, view: View, limit: int, found: dict[int, Memory]) -> _Ranked:
         spoken = self._store.languages(view.scopes, self._settings.query_languages)

@@ -22,17 +22,22 @@ def own_scope(user: str) -> Scope:
     return Scope("user", user)
 
 
-def scopes_of(named: Iterable[envelope_pb2.Scope], user: str) -> tuple[Scope, ...]:
-    """The scopes that a question names, the user's own where it names none; another user's scope is refused."""
-    found = []
+def scopes_of(named: Iterable[envelope_pb2.Scope], user: str, names: Sequence[str] = ()) -> tuple[Scope, ...]:
+    """The scopes that a question names, the user's own where it names none; another user's scope is refused.
+
+    `names` are all names of the user, where there are several: the own scope is that of each.
+    """
+    own = [Scope("user", name) for name in names or (user,)]
+    found: list[Scope] = []
     for one in named:
         kind = envelope_pb2.ScopeKind.Name(one.kind).removeprefix("SCOPE_KIND_").lower()
         if kind not in SCOPE_KINDS:
             raise InvalidMessage("A scope without kind")
-        if kind == "user" and one.id != user:
+        scope = Scope(kind, one.id)
+        if kind == "user" and scope not in own:
             raise AccessDenied("A question about one user cannot name the scope of another", "Ask as that user.")
-        found.append(Scope(kind, one.id))
-    return tuple(dict.fromkeys(found)) or (own_scope(user),)
+        found += own if kind == "user" else [scope]
+    return tuple(dict.fromkeys(found or own))
 
 
 def view_of(
@@ -58,6 +63,7 @@ def record_message(memory: Memory, evidence: Sequence[Evidence]) -> semantic_pb2
         superseded_by=id_text(memory.superseded_by), variant_of=id_text(memory.variant_of),
         pinned=memory.pinned, immutable=memory.immutable, access_count=memory.access_count,
         sources=[_source(one) for one in evidence if one.method != REPLAY],
+        temporal_type=memory.temporal_type, owner=memory.owner,
     )  # fmt: skip
 
 

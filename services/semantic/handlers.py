@@ -64,7 +64,7 @@ class SemanticHandlers(Handlers):
             store, queue, self._live, self._indexer, self._rules, settings, ports.clock.now_us, ports.log
         )
         self._indexer.maintain = maintenance.step
-        self._answering = Answering(store, self._live, self._rules.languages, settings, ports.clock)
+        self._answering = Answering(store, self._live, self._rules.languages, settings, ports.clock, ports.settings.identity)
         self._effects: Mapping[str, Effect] = {
             topic_of(working_pb2.Message).name: self._with_rules(writing.write_message),
             topic_of(working_pb2.ToolResult).name: self._with_rules(writing.write_tool_result),
