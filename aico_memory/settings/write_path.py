@@ -27,13 +27,24 @@ class ThresholdSettings(Section):
         return self
 
 
+class CalibrationSettings(Section):
+    """Mistakes that a calibration allows; the thresholds of an embedding model follow from them."""
+
+    wrong_reinforce: float = Field(0.05, gt=0, lt=0.5, description="Statements that add or contradict, taken for the same.")
+    wrong_update: float = Field(0.05, gt=0, lt=0.5, description="Other facts about the same matter, put together with it.")
+    wrong_doubt: float = Field(0.10, gt=0, lt=0.5, description="Other facts about the same matter, held for doubtful.")
+    missed_echo: float = Field(0.10, gt=0, lt=0.5, description="Rewordings by the assistant that are not seen as such.")
+
+
 class PredictionErrorSettings(Section):
     """The gate's thresholds, and how many doubts one fact may carry."""
 
     default: ThresholdSettings = Field(default_factory=ThresholdSettings)
     calibrated: dict[str, ThresholdSettings] = Field(
-        default_factory=dict, description="Thresholds by fingerprint of the embedding model; others use `default`."
+        default_factory=dict,
+        description="Thresholds by fingerprint of the embedding model; else those of config/calibration, else `default`.",
     )
+    calibration: CalibrationSettings = Field(default_factory=CalibrationSettings)
     variants: int = Field(3, ge=0, le=100, description="Most variants that hang on one fact.")
     same_wording: float = Field(0.6, gt=0, le=1, description="Shared words from which another number contradicts.")
 
@@ -87,6 +98,23 @@ class TagSettings(Section):
     spread_factor: float = Field(1.02, ge=1, le=10, description="Factor on the stability of neighbours of a used item.")
 
 
+class WorkSettings(Section):
+    """How much the write path looks at and keeps for one statement."""
+
+    recent_messages: int = Field(6, ge=0, le=100, description="Messages of the session before one, read for what it refers to.")
+    recent_sessions: int = Field(1000, ge=1, le=1_000_000, description="Sessions whose last messages are held in memory.")
+    neighbours: int = Field(10, ge=1, le=1000, description="Most similar items that a statement is compared with.")
+    readings: int = Field(50, ge=1, le=10_000, description="Items of its subject and predicate that it is compared with.")
+    statements: int = Field(200, ge=10, le=100_000, description="Statements of one key that its history is told from.")
+    waiting: int = Field(200, ge=1, le=100_000, description="Statements that one batch of sleep takes up beside its own.")
+    embed_seconds: float = Field(5.0, gt=0, le=600, description="Wait for the vectors of statements, in s.")
+    embed_pause_seconds: float = Field(
+        30.0, ge=0, le=3600, description="How long nobody waits again after a wait in vain; keys decide meanwhile. In s."
+    )
+    kept_days: float = Field(90.0, gt=0, le=36_500, description="Days that explanations and interactions are kept.")
+    pruned_every: int = Field(1000, ge=1, le=1_000_000, description="Messages between two looks for what is not kept longer.")
+
+
 class WritePathSettings(Section):
     """`write_path` in config/memory.yaml."""
 
@@ -95,3 +123,4 @@ class WritePathSettings(Section):
     prediction_error: PredictionErrorSettings = Field(default_factory=PredictionErrorSettings)
     interactions: InteractionSettings = Field(default_factory=InteractionSettings)
     tags: TagSettings = Field(default_factory=TagSettings)
+    work: WorkSettings = Field(default_factory=WorkSettings)
