@@ -56,6 +56,12 @@ class BusSettings(Section):
         8 * MIB, ge=MIB, le=1024 * MIB, description="Zero-filled size of the first journal segment."
     )
     segment_bytes: int = Field(64 * MIB, ge=MIB, le=4096 * MIB, description="Size in bytes up to which segments grow.")
+    ahead_bytes: int = Field(
+        8 * MIB, ge=256 * 1024, le=256 * MIB, description="Size of the log that makes small drains durable with one sync."
+    )
+    ahead_drain_bytes: int = Field(
+        64 * 1024, ge=0, le=16 * MIB, description="Drains up to this size go into the log ahead; larger ones into the segment."
+    )
     segment_hours: float = Field(24, gt=0, le=24 * 365, description="Age at which a segment is closed.")
     dedup_hours: float = Field(26, ge=24, le=24 * 365, description="Time for which an event id published twice is recognised.")
     retention_hours: float = Field(24 * 14, ge=1, le=24 * 3650, description="Age of records where the topic names no other.")

@@ -129,8 +129,9 @@ def test_without_the_sync_the_same_cuts_lose_acknowledged_records(tmp_path, libr
 def cut_between_pages(tmp_path: Path, synced: bool = True) -> list[int]:
     """Where there is no C compiler: the pages that a commit changed, dropped or torn, its meta pages last.
 
-    LMDB writes data pages, syncs, then writes one of its two meta pages (0 and 1) synchronously. Without the
-    syncs any page of the last commits may be missing whatever was acknowledged.
+    LMDB writes data pages, syncs, then writes one of its two meta pages (0 and 1) synchronously; the log ahead
+    writes pages of their own for each entry and syncs. Without the syncs any page of the last commits may be
+    missing whatever was acknowledged.
     """
     home = make_home(tmp_path / "home")
     vault, chance = open_vault(home, SecuritySettings(), {}), random.Random(3)
@@ -138,11 +139,11 @@ def cut_between_pages(tmp_path: Path, synced: bool = True) -> list[int]:
     acknowledged = b""
     losses = []
     for number in range(CUTS):
-        before = {path.name: path.read_bytes() for path in home.journal.glob("*.mdb")}
+        before = files_of(home)
         identifiers = [new_id() for _ in range(chance.randint(1, 40))]
         journal.append([(Provenance(TOPICS[0], "alice", "x"), one.bytes, one.bytes * 100) for one in identifiers])
-        after = {path.name: path.read_bytes() for path in home.journal.glob("*.mdb")}
-        during = {name: mixed(before[name], after[name], chance) if name in before else after[name] for name in after}
+        after = files_of(home)
+        during = {name: mixed(name, before[name], after[name], chance) if name in before else after[name] for name in after}
         if not synced:
             acknowledged += b"".join(one.bytes for one in identifiers)
         try:
@@ -155,10 +156,15 @@ def cut_between_pages(tmp_path: Path, synced: bool = True) -> list[int]:
     return losses
 
 
-def mixed(before: bytes, after: bytes, chance: random.Random) -> bytes:
-    """The file with some of the changed sectors, and none of the meta pages."""
+def files_of(home: Home) -> dict[str, bytes]:
+    """What the journal has written."""
+    return {path.name: path.read_bytes() for pattern in ("*.mdb", "ahead.log") for path in home.journal.glob(pattern)}
+
+
+def mixed(name: str, before: bytes, after: bytes, chance: random.Random) -> bytes:
+    """The file with some of the changed sectors, and none of the meta pages of an LMDB file."""
     content = bytearray(before.ljust(len(after), b"\0"))
-    for at in range(2 * 4096, len(after), powercut.SECTOR):
+    for at in range(2 * 4096 if name.endswith(".mdb") else 0, len(after), powercut.SECTOR):
         if content[at : at + powercut.SECTOR] != after[at : at + powercut.SECTOR] and chance.random() < 0.5:
             content[at : at + powercut.SECTOR] = after[at : at + powercut.SECTOR]
     return bytes(content)

@@ -1,6 +1,6 @@
 """Writes a journal and, after each drain that is durable, notes what was acknowledged.
 
-`python tests/support/journal_writer.py HOME DRAINS [weak]`; `weak` switches LMDB's syncing off, to show
+`python tests/support/journal_writer.py HOME DRAINS [weak]`; `weak` switches all syncing off, to show
 that the power-cut test would notice.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import lmdb
 
-from aico_memory.bus.journal import Journal, Provenance
+from aico_memory.bus.journal import Journal, Provenance, ahead
 from aico_memory.clock import SystemClock
 from aico_memory.ids import new_id
 from aico_memory.paths import Home
@@ -34,6 +34,7 @@ def main() -> None:
             return really(*arguments, **{**options, "sync": False})
 
         lmdb.open = without_sync
+        ahead.sync_data = lambda _: None
     settings = BusSettings(segment_first_bytes=1 << 20, segment_bytes=1 << 20, min_free_bytes=0)
     journal = Journal(home.journal, settings, open_vault(home, SecuritySettings(), {}), SystemClock())
     chance = random.Random(7)

@@ -15,6 +15,7 @@ import lmdb
 from aico_memory.bus.journal.meta import JournalMeta
 from aico_memory.bus.journal.segment import Segment, SegmentState
 from aico_memory.bus.journal.stamping import Pending, Stamped, stamp
+from aico_memory.bus.journal.waiting import Waiting
 from aico_memory.clock import Clock
 from aico_memory.errors import StorageFull, StoreCorrupt, StoreLocked
 from aico_memory.log import get_logger
@@ -62,6 +63,10 @@ class Journal:
         self._space_left = True
         self._preparing: threading.Thread | None = None
         self._failed = False
+        self._waiting = Waiting(folder / "ahead.log", settings.ahead_bytes, settings.ahead_drain_bytes)
+        # The heads as the segments have them.
+        self._stored_head = 0
+        self._stored_heads: dict[bytes, tuple[int, int]] = {}
         self._recover()
 
     @property
@@ -72,11 +77,18 @@ class Journal:
         """Make these records durable, each event id once; StorageFull where there is no room."""
         self._check_room()
         ids = [one[1] for one in pending]
-        if not (self._other_older_ids or min(ids) <= self._newest_older_id) or not self._find_older(ids):
+        if self._all_new(ids):
             written = self._write(pending)
             if written is not None:
                 return written
         return self._append_fresh(pending, ids)
+
+    def flush(self) -> None:
+        """Bring what waits in the log ahead into the segment; it is as durable before as after."""
+        for _ in range(2):
+            if not self._waiting or self._store(Stamped()):
+                return
+        raise StorageFull("A fresh journal segment has no room for what waits ahead of it")
 
     def sealer(self, user: str) -> Sealer:
         """The sealer of records of this user; the store's own where there is none."""
@@ -97,6 +109,10 @@ class Journal:
 
     def rotate(self) -> None:
         """Close the current segment and begin a new one, unless it is empty."""
+        self.flush()
+        self._rotate()
+
+    def _rotate(self) -> None:
         if self.current.last_global < self.current.state.first_global:
             return
         now = self._clock.now_us()
@@ -121,20 +137,32 @@ class Journal:
         """Whether the current segment is old enough to be closed (size is looked at by every append)."""
         state = self.current.state
         aged = self._clock.now_us() - state.created_us > self._settings.segment_hours * _HOUR_US
-        return aged and self.current.last_global >= state.first_global
+        return aged and self.head >= state.first_global
 
     def close(self) -> None:
         if self._preparing is not None:
             self._preparing.join()
+        try:
+            self.flush()
+        except StorageFull as error:
+            # Nothing is lost: the next start reads it from the log ahead.
+            _log.error("journal not flushed", error=str(error))
         for segment in self.segments:
             segment.release()
+        self._waiting.close()
         self.meta.close()
         os.close(self._lock)
+
+    def _all_new(self, ids: Sequence[bytes]) -> bool:
+        """Whether no look-up is needed: none of these stands in an older segment or in the log ahead."""
+        if self._waiting.holds_any(ids):
+            return False
+        return not (self._other_older_ids or min(ids) <= self._newest_older_id) or not self._find_older(ids)
 
     def _append_fresh(self, pending: Sequence[Pending], ids: Sequence[bytes]) -> Appended:
         """The slow path: some ids stand in the journal already, or come twice, or a segment was full."""
         for _ in range(2):
-            known = self._find_older(ids) | self.current.find_events(ids)
+            known = self._find_older(ids) | self.current.find_events(ids) | self._waiting.find(ids)
             fresh: dict[bytes, Pending] = {}
             for one in pending:
                 if one[1] not in known:
@@ -146,27 +174,56 @@ class Journal:
         raise StorageFull("A fresh journal segment has no room for one drain")
 
     def _write(self, pending: Sequence[Pending]) -> Appended | None:
-        """Stamp, seal and commit; None where an id stands in the current segment already, or twice in `pending`."""
+        """Stamp, seal and make durable; None where an id stands in the current segment already, or twice in `pending`."""
         stamped = stamp(
             pending, self.head, self.heads, self.epoch, self._clock.now_us(), self._settings.batch_bytes, self.sealer
         )  # fmt: skip
-        if not self._commit(stamped):
+        values = [value for _, value in stamped.groups]
+        if self._waiting.takes(values):
+            if not self._note_ahead(stamped, values):
+                return None
+        elif not self._store(stamped):
             return None
-        self.current.note_ids([one[0] for one in stamped.events])
-        self.current.note_groups(stamped.sizes, stamped.groups)
-        self.current.last_global = self.head = stamped.total
+        self.head = stamped.total
         self.heads.update(stamped.moved)
-        self._since_size_check += sum(map(len, stamped.batches))
-        if self._since_size_check > _SIZE_CHECK_BYTES:
-            self._check_size()
         return Appended(stamped.stamps, stamped.batches, 0)
 
+    def _note_ahead(self, stamped: Stamped, values: Sequence[bytes]) -> bool:
+        """Append a small drain to the log ahead; False where an id stands in the current segment already, or comes twice."""
+        ids = dict(stamped.events)
+        if len(ids) < len(stamped.events):
+            return False
+        suspects = [one for one in ids if self.current.may_hold(one)]
+        if suspects and self.current.find_events(suspects):
+            return False
+        try:
+            self._waiting.note(stamped, values, ids, self.head + 1)
+        except OSError as error:
+            self._failed = True
+            raise StorageFull(f"The journal cannot be written: {error}") from error
+        return True
+
+    def _store(self, stamped: Stamped) -> bool:
+        """Commit a drain with all that waits; False where ids must be looked up first, or the segment was full."""
+        batch = self._waiting.with_drain(stamped)
+        if not self._commit(batch):
+            return False
+        self.current.note_ids([one[0] for one in batch.events])
+        self.current.note_groups(batch.sizes, batch.groups)
+        self.current.last_global = self._stored_head = batch.total
+        self._stored_heads.update(batch.moved)
+        self._waiting.settle()
+        self._since_size_check += sum(len(value) for _, value in batch.groups)
+        if self._since_size_check > _SIZE_CHECK_BYTES:
+            self._check_size()
+        return True
+
     def _commit(self, stamped: Stamped) -> bool:
-        """False where ids must be looked up first: one stands here already, or the segment was full and is now an older one."""
         try:
             return self.current.append(stamped.groups, stamped.events, stamped.index)
         except lmdb.MapFullError:
-            self.rotate()
+            # What is to be written stands in no segment yet; ids of the full one are now those of an older one.
+            self._rotate()
             return False
         except lmdb.Error as error:
             # What LMDB holds in memory is not trusted after a failed write: reopen before the next one.
@@ -195,7 +252,7 @@ class Journal:
             self._preparing.start()
         if used > target and (self._preparing is None or not self._preparing.is_alive()):
             try:
-                self.rotate()
+                self._rotate()
             except StorageFull as error:
                 # The records at hand are safe; the segment grows on while its map has room.
                 _log.error("journal segment not begun", error=str(error))
@@ -224,9 +281,10 @@ class Journal:
         try:
             if not prepared.exists():
                 Segment.prepare(prepared, target)
-            heads = {topic.decode(): pair for topic, pair in self.heads.items()}
-            state = SegmentState(now_us, self.head + 1, heads, max(target, prepared.stat().st_size))
-            self.segments.append(Segment.begin_from(prepared, self._folder / f"segment-{self.head + 1:020d}.mdb", state))
+            heads = {topic.decode(): pair for topic, pair in self._stored_heads.items()}
+            first = self._stored_head + 1
+            state = SegmentState(now_us, first, heads, max(target, prepared.stat().st_size))
+            self.segments.append(Segment.begin_from(prepared, self._folder / f"segment-{first:020d}.mdb", state))
         except (OSError, lmdb.Error) as error:
             raise StorageFull(f"No new journal segment can be made: {error}") from error
 
@@ -242,10 +300,23 @@ class Journal:
             self._begin_segment(self._clock.now_us(), self._settings.segment_first_bytes)
         self._load_heads()
         self.note_segments()
+        self._recover_ahead()
 
     def _load_heads(self) -> None:
-        self.heads = self.current.heads()
-        self.head = max(self.current.last_global, max((pair[0] for pair in self.heads.values()), default=0))
+        self._stored_heads = self.current.heads()
+        newest = max((pair[0] for pair in self._stored_heads.values()), default=0)
+        self._stored_head = max(self.current.last_global, newest)
+        self.heads = {**self._stored_heads, **self._waiting.heads}
+        self.head = max(self._stored_head, self._waiting.head)
+
+    def _recover_ahead(self) -> None:
+        """Take in what was acknowledged and had not come into a segment."""
+        found = self._waiting.recover(self._stored_head)
+        if found:
+            _log.info("journal recovered from the log ahead", records=found)
+        self.flush()
+        self._load_heads()
+        self._waiting.resize()
 
     def _reopen(self) -> None:
         path = self.current.path
@@ -256,6 +327,7 @@ class Journal:
             raise StorageFull(f"The journal cannot be opened again: {error.detail}") from error
         self._failed = False
         self._load_heads()
+        self.flush()
 
 
 def _prepare(path: Path, size: int) -> None:

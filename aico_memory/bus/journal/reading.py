@@ -36,6 +36,8 @@ def read_range(
     users: frozenset[str] | None = None,
 ) -> Range:
     """Records of these topics from a global sequence on, of these users only where given (None: all)."""
+    if from_global <= journal.head:
+        journal.flush()
     wanted = None if users is None else frozenset(user.encode() for user in users)
     chunk = _Chunk(journal, from_global, max_records, max_bytes)
     for segment in journal.segments:
@@ -52,6 +54,7 @@ def positions(journal: Journal, topics: Sequence[bytes], below: int) -> dict[byt
     """Last topic sequence of each topic below a global sequence."""
     if below > journal.head:
         return {topic: journal.heads.get(topic, (0, 0))[1] for topic in topics}
+    journal.flush()
     holding = [segment for segment in journal.segments if segment.state.first_global < below]
     segment = holding[-1] if holding else journal.segments[0]
     return {topic: segment.topic_position(topic, below)[1] for topic in topics}

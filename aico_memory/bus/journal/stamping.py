@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, index_key, pack_group_head, pack_run
+from aico_memory.bus.journal.layout import (
+    INDEX_VALUE,
+    KEY,
+    SEQUENCES,
+    index_key,
+    pack_group_head,
+    pack_run,
+    stored_runs,
+    unpack_group_head,
+)
 from aico_memory.contracts.wire import STAMPED_HEAD, batch_head
 from aico_memory.vault.sealer import Sealer
 
@@ -45,6 +54,26 @@ class Stamped:
         self.moved: dict[bytes, tuple[int, int]] = {}
         # Last global sequence.
         self.total = 0
+
+    def extend(self, other: Stamped) -> None:
+        """Put what goes to disk of another drain behind this one."""
+        self.groups += other.groups
+        self.index += other.index
+        self.events += other.events
+        self.sizes += other.sizes
+        self.moved.update(other.moved)
+        self.total = other.total
+
+    def add_stored(self, value: bytes) -> None:
+        """Put a group behind this one that was read back from disk."""
+        group = unpack_group_head(value)
+        self.groups.append((KEY.pack(group.first_global), value))
+        self.sizes.append((group.topic, group.count, group.first_global))
+        self.index.append((index_key(group.topic, group.first_global), INDEX_VALUE.pack(group.first_topic, group.count)))
+        for run in stored_runs(value, group):
+            self.events += [(event_id, header[: SEQUENCES.size]) for _, event_id, header, _ in run.records()]
+        self.moved[group.topic] = (group.last_global, group.first_topic + group.count - 1)
+        self.total = group.last_global
 
 
 class _Group:

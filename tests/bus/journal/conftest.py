@@ -52,6 +52,14 @@ class Disk:
             self._journal.close()
             self._journal = None
 
+    def crash(self) -> None:
+        """End as after kill -9: nothing is flushed, the files stay as they are."""
+        assert self._journal is not None
+        for part in (*self._journal.segments, self._journal._waiting, self._journal.meta):
+            (getattr(part, "release", None) or part.close)()
+        os.close(self._journal._lock)
+        self._journal = None
+
 
 def make_record(topic: str = MESSAGE, user: str = "alice", content: bytes = b"", event_id: uuid.UUID | None = None) -> Pending:
     """A record as the broker hands it to the journal."""

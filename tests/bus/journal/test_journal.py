@@ -15,10 +15,14 @@ from aico_memory.contracts.wire import unpack_batch
 from aico_memory.errors import StorageFull, StoreCorrupt, StoreLocked
 from aico_memory.ids import new_id
 from aico_memory.settings.bus import BusSettings
+from tests.bus.journal.conftest import SMALL
 
 MESSAGE = "memory/working/message/v1/"
 TURN = "memory/working/turn/v1/"
 STORED = "memory/working/stored/v1/"
+
+# Every drain goes into the segment at once.
+DIRECT = SMALL.model_copy(update={"ahead_drain_bytes": 0})
 
 
 def stamps(appended) -> list[tuple[int, int]]:
@@ -189,6 +193,7 @@ def test_a_segment_is_closed_by_age(disk, record) -> None:
 
 def test_a_full_segment_map_begins_a_new_segment_and_knows_its_ids(disk, record, monkeypatch) -> None:
     first, second = record(), record()
+    disk.reopen(DIRECT)
     disk.journal.append([first])
     full = disk.journal.current
     monkeypatch.setattr(full, "append", lambda *_: (_ for _ in ()).throw(lmdb.MapFullError("map full")))
@@ -197,6 +202,7 @@ def test_a_full_segment_map_begins_a_new_segment_and_knows_its_ids(disk, record,
 
 
 def test_a_full_disk_refuses_and_goes_on_when_there_is_room_again(disk, record, read, monkeypatch) -> None:
+    disk.reopen(DIRECT)
     disk.journal.append([record()])
     current = disk.journal.current
     monkeypatch.setattr(current, "append", lambda *_: (_ for _ in ()).throw(lmdb.DiskError("no space left")))

@@ -1,4 +1,4 @@
-"""The journal against a model of a dozen lines: random publishes, duplicates, rotations, restarts, removals."""
+"""The journal against a model of a dozen lines: random publishes, duplicates, rotations, restarts, crashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from aico_memory.bus.journal import Journal, Provenance, missing, positions, read_range
 from aico_memory.contracts.wire import unpack_batch
-from tests.bus.journal.conftest import MESSAGE, STORED, TURN, Disk
+from tests.bus.journal.conftest import MESSAGE, SMALL, STORED, TURN, Disk
 
 MEMORY = Path("/dev/shm")
 TOPICS = (MESSAGE, TURN, STORED)
@@ -36,6 +36,8 @@ class JournalMachine(RuleBasedStateMachine):
         # Logic is what is asked here, not the disk: a memory file system where there is one.
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         self.disk = Disk(self.folder)
+        # Small drains go into the log ahead, larger ones into the segment with all that waits.
+        self.disk.settings = SMALL.model_copy(update={"ahead_drain_bytes": 400})
         self.order: list[tuple[str, str, bytes, bytes]] = []
         self.first: dict[bytes, tuple[int, int]] = {}
 
@@ -64,6 +66,15 @@ class JournalMachine(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.disk.reopen()
+
+    @rule()
+    def crash(self) -> None:
+        assert self.journal.head >= 0
+        self.disk.crash()
+
+    @rule()
+    def flush(self) -> None:
+        self.journal.flush()
 
     @rule()
     def unmap(self) -> None:

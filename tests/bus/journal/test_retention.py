@@ -86,6 +86,7 @@ def test_a_consumer_of_other_topics_holds_nothing_back(disk, record) -> None:
 def test_what_a_segment_holds_is_known_after_a_crash(disk, record) -> None:
     disk.reopen(SETTINGS)
     disk.journal.append([record(MESSAGE, content=b"x" * 100), record(STORED), record(MESSAGE)])
+    disk.journal.flush()
     held = {topic: list(figures) for topic, figures in disk.journal.current.state.holdings.items()}
     assert {topic: figures[:3] for topic, figures in held.items()} == {MESSAGE: [1, 3, 2], STORED: [2, 2, 1]}
     # The state on disk is that of the segment's beginning: nothing was closed.
