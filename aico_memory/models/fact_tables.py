@@ -46,7 +46,7 @@ _GROUPS = (
     "cancels",
     "exchange_reading",
     "people",
-    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now",
+    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now", "over", "moves",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
@@ -62,6 +62,7 @@ _MARKS = (
     "insist",
     "no_more",
     "denied",
+    "retract_of",
 )  # fmt: skip
 
 
@@ -125,9 +126,22 @@ def _grammar(code: str, content: Mapping[str, Any]) -> Grammar:
         ),
         naming=re.compile(content["questions"]["naming"]),
         former=re.compile(content["questions"]["former"]),
+        yes_no=re.compile(content["questions"]["yes_no"]) if "yes_no" in content["questions"] else None,
+        anything=re.compile(content["questions"]["anything"]) if "anything" in content["questions"] else None,
         synonyms={str(one): str(other) for one, other in (content["relations"].get("same") or {}).items()},
         templates=content.get("templates") or {},
+        rewrites=tuple(
+            (re.compile(_with_macros(str(wording), content.get("macros") or {})), str(plainer))
+            for wording, plainer in content.get("rewrites") or ()
+        ),
     )
+
+
+def _with_macros(expression: str, macros: Mapping[str, str]) -> str:
+    """`<N>` stands for what the file's `macros` say of N."""
+    for name, body in macros.items():
+        expression = expression.replace(f"<{name}>", str(body))
+    return expression
 
 
 def _calendar(content: Mapping[str, Any]) -> Calendar:
@@ -155,6 +169,7 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
             general=bool(entry.get("general", False)),
             type=str(entry.get("type", "")),
             permanent=bool(entry.get("permanent", False)),
+            planned=bool(entry.get("planned", False)),
             over=tuple(entry.get("over", ())),
         )
         for name, entry in content["predicates"].items()
@@ -166,7 +181,8 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
                 types.setdefault(kind, set()).update(str(word) for word in known)
     endings = {code: tuple(map(str, known)) for code, known in content["profession_endings"].items()}
     known_types = {kind: frozenset(known) for kind, known in types.items()}
-    return FormationTables(grammars, predicates, known_types, signals, endings)
+    parts = {str(kind): tuple(map(str, known)) for kind, known in content.get("type_parts", {}).items()}
+    return FormationTables(grammars, predicates, known_types, signals, endings, parts)
 
 
 def _signals(content: Mapping[str, Any]) -> Signals:

@@ -61,6 +61,8 @@ def load_streams() -> list[Stream]:
 
 def _streams(name: str, content: dict[str, object]) -> Iterator[Stream]:
     language = str(content["language"])
+    # A file may belong to one half as a whole; else its streams take turns.
+    half = str(content.get("half", ""))
     entries = content["streams"]
     assert isinstance(entries, list)
     for number, entry in enumerate(entries):
@@ -70,7 +72,7 @@ def _streams(name: str, content: dict[str, object]) -> Iterator[Stream]:
         yield Stream(
             id=f"{name}-{number + 1:03d}",
             language=language,
-            half="held out" if number % 2 else "develop",
+            half=half or ("held out" if number % 2 else "develop"),
             now_us=now,
             said=said,
             asked=tuple(_asked(line) for line in entry["ask"]),

@@ -34,12 +34,16 @@ class Speech:
 _TOLD = re.compile(r"(?i)\b(?:did|have) i\b|\bdid you know\b|\bich\b|\bwusstest\b")
 
 
-def read_speech(sentence: str, grammar: Grammar) -> Speech:
+def read_speech(sentence: str, grammar: Grammar) -> Speech:  # noqa: PLR0912
     """Openers, contrasts and retractions of one sentence, taken off it."""
     speech = Speech(sentence.strip())
     if any(mark.search(speech.text) for mark in grammar.marks["unsaid"]):
         # "I said …, but that's wrong": what comes next corrects it.
         return Speech("", act="correct")
+    for mark in grammar.marks["retract_of"]:
+        # "That about Monaco was a joke."
+        if match := mark.match(speech.text):
+            return Speech("", act="retract", corrected=trim(match["old"]))
     for mark in grammar.marks["meant"]:
         if match := mark.match(speech.text):
             return Speech("", act="correct", elliptic=trim(match["v"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, shorten
@@ -92,7 +93,8 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
     if (party.name and not party.noun) or (not party.possessed and first in grammar.words["own"]):
         yield from _said_of_name(party, rest, tables, grammar)
         return
-    relation = party.noun.split()[-1] in grammar.relations
+    last = party.noun.split()[-1]
+    relation = last in grammar.relations or (grammar.code == "de" and last.endswith(_compounds(grammar)))
     if (named or naming) and not party.name:
         predicate, single, kind = predicate_of(party.noun, tables, grammar)
         yield Found(party.owner, predicate, shorten(rest, grammar), single, kind)
@@ -118,6 +120,8 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         )
         return
     value = shorten(cut(rest, grammar), grammar)
+    if relation or any(letter.isdigit() for letter in value):
+        value = named_only(value, grammar)
     is_clock = any(mark.search(lower_in(value, grammar.code)) for mark in grammar.marks["clock"])
     if is_clock and own[0].startswith(ATTRIBUTE):
         whole = squeeze(restore(with_times(frame), phrases))
@@ -141,6 +145,26 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
     yield Found(party.owner, own[0], value, own[1], own[2])
 
 
+@lru_cache(maxsize=8)
+def _ends_of(relations: frozenset[str]) -> tuple[str, ...]:
+    return tuple(noun for noun in relations if len(noun) > 3)
+
+
+def _compounds(grammar: Grammar) -> tuple[str, ...]:
+    """What a noun for a person ends with where nouns are joined ("Laufpartnerin")."""
+    return _ends_of(frozenset(grammar.relations))
+
+
+def named_only(value: str, grammar: Grammar) -> str:
+    """Without where or with whom that is, behind a name or a number ("Dr. Haddad at the practice")."""
+    words = value.split()
+    at = next(
+        (i for i, word in enumerate(words) if i and lower_in(word, grammar.code) in grammar.words["prepositions"] - {"von"}),
+        len(words),
+    )
+    return trim(" ".join(words[:at])) or value
+
+
 def _timed(party: Party, grammar: Grammar) -> str:
     """ "The date of my exam": the time of the exam."""
     return party.owner if party.noun in grammar.words["time_nouns"] and party.owner != SPEAKER else party.subject
@@ -152,12 +176,15 @@ def _nominal(frame: Frame, grammar: Grammar) -> bool:
 
 
 def with_times(frame: Frame) -> str:
-    holders = [f"§{number}" for number in frame.times]
+    """The rest of the clause with its phrases of time, save those that only bound how long it holds."""
+    holders = [f"§{number}" for number in frame.times if number not in frame.bounds]
     rest = set(frame.rest.split())
     tokens = [
         token
         for token in frame.text.split()
-        if HOLDER.search(token) or trim(token) in rest or split_case(trim(token))[1] in rest
+        if ((held := HOLDER.search(token)) and int(held.group(1)) not in frame.bounds)
+        or trim(token) in rest
+        or split_case(trim(token))[1] in rest
     ]
     return " ".join(tokens) if tokens else " ".join([*holders, frame.rest])
 
@@ -190,6 +217,8 @@ def _said_of_name(party: Party, rest: str, tables: FormationTables, grammar: Gra
 
 def _is_name(rest: str, grammar: Grammar) -> bool:
     words = rest.split()
+    while len(words) > 1 and lower_in(words[0], grammar.code) in grammar.words["determiners"]:
+        words.pop(0)
     if not words or not words[0][:1].isupper():
         return False
     return lower_in(words[-1], grammar.code) not in grammar.words["professions"] and not (

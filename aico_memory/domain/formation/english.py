@@ -73,6 +73,9 @@ def _opens_clause(text: str, grammar: Grammar) -> bool:
     if tense in ("past", "third", "participle") or (tense in ("infinitive", "progressive") and len(lowered) > 1):
         after = ([*lowered, ""])[1]
         return first not in grammar.words["nouns_too"] or after in grammar.words["prepositions"] | grammar.words["determiners"]
+    if len(lowered) > 1 and first.endswith("s") and lowered[1] in ("is", "are", "was", "were"):
+        # "…, rehearsals are on Tuesdays"
+        return True
     noun_phrase = first in grammar.words["possessives"] or first in {"the", "this"} or words[0][:1].isupper()
     return noun_phrase and _verb_at(words, lowered, grammar) > 0
 
@@ -242,11 +245,13 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
             frame.verb = lemma
             break
         at += 1
-    rest = [
-        token
-        for token, word in zip(tokens[at + 1 :], lowered[at + 1 :], strict=True)
-        if word not in adverbs and word not in ("not", "never")
-    ]
+    rest: list[str] = []
+    for token, word in zip(tokens[at + 1 :], lowered[at + 1 :], strict=True):
+        if word not in adverbs and word not in ("not", "never"):
+            rest.append(token)
+        elif token.endswith(",") and rest and not rest[-1].endswith(","):
+            # "The Works now, way better": the comma stays.
+            rest[-1] += ","
     if any(word in ("not", "never") for word in lowered[at + 1 :]) and "but" not in lowered:
         frame.negated = True
         frame.never = frame.never or "never" in lowered[at + 1 :]

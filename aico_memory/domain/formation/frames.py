@@ -65,6 +65,8 @@ class Frame:
     intended: bool = False
     # Numbers of the phrases of time in this clause.
     times: tuple[int, ...] = ()
+    # Those of them that only bound how long the clause holds (since, from, until).
+    bounds: frozenset[int] = frozenset()
     text: str = ""
     # The subject was not said but taken from the clause before.
     inherited: bool = False

@@ -7,7 +7,7 @@ import re
 from aico_memory.domain.formation.frames import Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.parties import read_party
-from aico_memory.domain.formation.wording import lower, squeeze, trim
+from aico_memory.domain.formation.wording import COMMA, lower, squeeze, trim
 
 _CONNECTIVE = re.compile(
     r",? (?:und|aber|denn|sondern|doch|oder|sowie|deshalb|deswegen|also) |, (?:weil|dass|da|obwohl|wobei|nachdem|bevor|als|wo|während|seit|damit) |, |; |: | weil "  # noqa: E501
@@ -22,6 +22,7 @@ _APPOSITION = re.compile(
 _SUBORDINATE = frozenset(
     ["weil", "dass", "da", "obwohl", "wobei", "nachdem", "bevor", "als", "wo", "während", "damit", "ob", "wenn"]
 )
+_FIRST_PERSON = frozenset(["bin", "hab", "habe", "will", "muss", "kann", "mag", "darf", "weiß"])
 _BE, _HAVE, _WILL = "sein", "haben", "werden"
 _MODALS = frozenset(["wollen", "möchten", "können", "müssen", "sollen", "dürfen", "mögen"])
 _UNREAL = frozenset(["könnte", "könnten", "würde", "würden", "sollte", "sollten", "müsste", "wäre", "hätte", "dürfte"])
@@ -103,7 +104,7 @@ def _is_finite(word: str, grammar: Grammar) -> bool:
 
 def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:
     """The clause as a frame."""
-    tokens, times = take_times(clause.replace(", ", " und ").split())
+    tokens, times = take_times(clause.replace(", ", f" {COMMA} ").split())
     words = [trim(token) for token in tokens if trim(token)]
     lowered = [lower(word) for word in words]
     while lowered and (lowered[0] in grammar.words["openers"]) and not _is_finite(words[0], grammar):
@@ -125,6 +126,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     lemma = grammar.verbs.get(form, form)
     front, middle = words[:finite], words[finite + 1 :]
     subject, rest = _subject(front, middle, grammar, party, before, subordinate)
+    if subject is None and (form in _FIRST_PERSON or (form.endswith("e") and grammar.tenses.get(form) == "present")):
+        # "…, habe mir ein Rad geholt": the ending names the speaker.
+        subject = Party()
     frame.inherited = subject is None
     frame.subject = subject if subject is not None else (before.subject if before else Party())
     frame.past = grammar.tenses.get(form) == "past"

@@ -52,10 +52,15 @@ class Grammar:
     # A question that wants a name, and one that wants what was before.
     naming: re.Pattern[str] | None = None
     former: re.Pattern[str] | None = None
+    # A question for yes or no, and one that asks for any value at all ("do I have any pets?").
+    yes_no: re.Pattern[str] | None = None
+    anything: re.Pattern[str] | None = None
     # mum -> mother
     synonyms: Mapping[str, str] = field(default_factory=dict)
     # Sentences that are said of the subject, for the standalone text.
     templates: Mapping[str, str] = field(default_factory=dict)
+    # Wordings that are read as a plainer one, in order ("new locker code: 12" -> "my new locker code is 12").
+    rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def has(self, group: str, word: str) -> bool:
         """Whether the word stands in that list."""
@@ -108,6 +113,8 @@ class Predicate:
     general: bool = False
     # True whenever it was said ("I was born in …"), whatever the tense.
     permanent: bool = False
+    # What is announced for a time to come: stated now, read only where the clause speaks of what is to come.
+    planned: bool = False
     # Predicates that do not read a clause that this one reads.
     over: tuple[str, ...] = ()
     # Objects known to be of this type are its values, whichever general predicate read them.
@@ -126,6 +133,8 @@ class FormationTables:
     signals: Mapping[str, Signals] = field(default_factory=dict)
     # language -> endings of words for professions
     profession_endings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # What something is -> parts of words that give it away ("school" -> gymnasium …)
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # (language, noun) -> predicate
     nouns: Mapping[tuple[str, str], str] = field(init=False, repr=False, compare=False)
 

@@ -15,7 +15,7 @@ from aico_memory.domain.formation.losses import ended_noun
 from aico_memory.domain.formation.naming import object_key
 from aico_memory.domain.formation.validity import Validity
 from aico_memory.domain.formation.when import TimePhrase
-from aico_memory.domain.formation.wording import squeeze, trim
+from aico_memory.domain.formation.wording import commas, squeeze, trim
 from aico_memory.domain.memory import OPEN
 
 MAX_TEXT = 500
@@ -30,11 +30,15 @@ def judge(  # noqa: PLR0912
 ) -> list[FormedFact]:  # fmt: skip
     """The act of one reading, and the facts it makes."""
     value, corrected, act = found.value, "", "assert"
-    if found.temporal:
+    if found.temporal and not frame.bounds:
         validity = Validity(said_at_us)
     known = tables.predicates.get(found.predicate)
     if known and known.permanent:
         validity = Validity(0)
+    if known and known.planned and not frame.negated:
+        if not (frame.progressive or frame.future or frame.times or frame.past or grammar.code != "en"):
+            return []
+        validity = Validity(said_at_us)
     change = _change(value, grammar)
     if change is not None:
         corrected, value = change
@@ -151,8 +155,8 @@ def plan_of(
     )
     return FormedFact(
         text=_standalone(Found(frame.subject.subject, PLAN, value, False, "plan"), value, sentence, "assert", grammar)[:MAX_TEXT],  # noqa: E501
-        kind="plan", subject=frame.subject.subject, predicate=PLAN, value=shorten(value, grammar),
-        object_key=object_key(value, grammar), single_valued=False, valid_from_us=said_at_us, valid_until_us=until,
+        kind="plan", subject=frame.subject.subject, predicate=PLAN, value=shorten(commas(value), grammar),
+        object_key=object_key(commas(value), grammar), single_valued=False, valid_from_us=said_at_us, valid_until_us=until,
         temporal_type="time_bounded", language=grammar.code, excerpt=sentence[:300],
     )  # fmt: skip
 

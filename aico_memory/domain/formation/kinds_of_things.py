@@ -7,9 +7,6 @@ import re
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
 
-_SCHOOLS = (
-    "universit", "college", "school", "schule", "uni ", "academy", "akademie", "üniversite", "lisesi", "okulu", "gymnasium",
-)  # fmt: skip
 _HOUR_WORDS = frozenset({"uhr", "saat", "am", "pm", "o'clock", "at", "um", "half", "halb"})
 _HOUR = re.compile(r"\d{1,2}(?:[:.]\d\d)?\.?(?:am|pm|h|st|nd|rd|th)?")
 
@@ -54,6 +51,13 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
         return False
     if what == "number":
         return words[0].isdigit() or words[0] in grammar.calendar.numbers
+    if what == "org":
+        named = value[:1].isupper() and not any(low in known for known in tables.types.values())
+        return named or words[-1].removesuffix("'s") in tables.types["workplace"]
+    if what == "leading":
+        return words[0] in tables.types["leading"]
+    if what == "dose":
+        return words[0][:1].isdigit()
     if what == "name":
         return value[:1].isupper() and len(words) <= 3 and not any(low in known for known in tables.types.values())
     if what == "when":
@@ -67,8 +71,6 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
         )
     if what == "relation":
         return words[-1] in grammar.relations or low in grammar.relations
-    if what == "school":
-        return any(part in f"{low} " for part in _SCHOOLS)
     if what == "event":
         return any(words[-1].endswith(event) for event in grammar.words["events"])
     if what == "profession":
@@ -79,5 +81,7 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
             and not any(low in known or words[-1] in known for kind, known in tables.types.items() if kind != "profession")
             and (grammar.code != "de" or (value[:1].isupper() and len(words) == 1))
         )
+    if any(part in f"{low} " for part in tables.parts.get(what, ())):
+        return True
     known = tables.types.get(what, frozenset())
     return low in known or any(word in known for word in words) or (" ".join(words[-2:]) in known)

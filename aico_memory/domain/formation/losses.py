@@ -47,6 +47,9 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
         yield Found(party.subject, TIME, "", True, "fact", act="end")
     elif gone and party.possessed:
         name, single, kind = predicate_of(party.noun, tables, grammar)
+        if name in ("home_city", "employer"):
+            # "The house was sold": nobody moved yet.
+            return
         yield Found(party.owner, name, "", single, kind, act="end")
         yield Found(party.owner, "owns", party.noun, False, "fact", act="end")
 

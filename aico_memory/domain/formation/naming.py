@@ -23,7 +23,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar, Predi
 from aico_memory.domain.formation.kinds_of_things import is_a
 from aico_memory.domain.formation.losses import ended_noun, losses
 from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
-from aico_memory.domain.formation.wording import lower_in, squeeze
+from aico_memory.domain.formation.wording import COMMA, commas, first_of, lower_in, squeeze
 
 MAX_VALUE_WORDS = 12
 
@@ -41,7 +41,7 @@ def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, gr
     main = main or _specific(list(_patterns(frame, phrases, tables, grammar)), tables)
     if not main:
         main = list(_open(frame, phrases, tables, grammar))
-    return found + [_typed(one, tables, grammar) for whole in main for one in _separate(whole, grammar)]
+    return found + [_typed(one, tables, grammar) for whole in main for one in _separate(whole, tables, grammar)]
 
 
 def _specific(found: list[Found], tables: FormationTables) -> list[Found]:
@@ -217,17 +217,23 @@ def _open(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar
     yield Found(frame.subject.subject, name, value, False, "fact")
 
 
-_LISTS = re.compile(r"\s*,\s*(?:and |und |ve )?|\s+(?:and|und|ve|as well as|sowie|&)\s+")
+_LISTS = re.compile(rf"\s*[,{COMMA}]\s*(?:and |und |ve )?|\s+(?:and|und|ve|as well as|sowie|&)\s+")
 
 
-def _separate(found: Found, grammar: Grammar) -> Iterator[Found]:
+def _separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
     """One fact for each member of a list, where the predicate has many values."""
-    if found.single_valued or found.temporal or found.act == "alias":
-        yield found
+    if found.temporal or found.act == "alias":
+        yield replace(found, value=commas(found.value))
+        return
+    if found.single_valued or found.predicate not in tables.predicates:
+        # What stands behind a comma is said beside it.
+        yield replace(found, value=shorten(first_of(found.value), grammar))
         return
     parts = [shorten(part, grammar) for part in _LISTS.split(found.value)]
-    for part in parts:
-        if part or not found.value:
+    for number, part in enumerate(parts):
+        words = lower_in(part, grammar.code).split()
+        beside = number and (len(words) > 5 or any(word in grammar.words["speaker"] for word in words))
+        if (part or not found.value) and not beside:
             yield replace(found, value=part)
 
 

@@ -78,6 +78,9 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
     if lowered[0] in grammar.words["time_nouns"] and len(lowered) > 2 and lowered[1] in ("für", "von", "der", "des", "for"):
         # "der Termin für meine Prüfung"
         return Party(owner=lowered[-1], noun=lowered[0], possessed=True)
+    if len(words) == 1 and lowered[0].endswith(tuple(grammar.words["events"])) and words[0][:1].isupper():
+        # "Chorprobe ist immer dienstags."
+        return Party(owner=owner, noun=lowered[0], possessed=True)
     relation = next((at for at, word in enumerate(lowered) if word in grammar.relations), -1)
     names = [word for word in words if word[:1].isupper() and lower_in(word, grammar.code) not in grammar.relations]
     if relation >= 0 and names and grammar.code != "de":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import ModuleType
 
 from aico_memory.domain.formation import english, german, turkish
@@ -15,27 +15,18 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.judging import MAX_TEXT, NEWEST, bare, is_to_come, judge, leaving, plan_of, unsettled
 from aico_memory.domain.formation.kinds_of_things import alike, same_words
 from aico_memory.domain.formation.naming import name_facts, object_key
+from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, lower_in, sentences, squeeze
 from aico_memory.domain.memory import OPEN
 
 MAX_SENTENCES = 40
+# Phrases of time that say how long, never when.
+BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
+# What a message says after this is not read.
+MAX_CHARACTERS = 5_000
 PARSERS: dict[str, ModuleType] = {"english": english, "german": german, "turkish": turkish}
-
-
-@dataclass(slots=True)
-class Statements:
-    """What was read, in the order it was said."""
-
-    facts: list[FormedFact] = field(default_factory=list)
-    plans: list[FormedFact] = field(default_factory=list)
-    trace: list[str] = field(default_factory=list)
-    # A correction or retraction was heard, or something to be remembered.
-    strong: bool = False
-    last_party: Party | None = None
-    # The act that a sentence before announced for this one.
-    pending: str = ""
 
 
 def read_statements(
@@ -43,12 +34,24 @@ def read_statements(
 ) -> Statements:
     """All statements of a message; `recent` are the messages before it, the newest last."""
     result = Statements()
-    for sentence in sentences(text)[:MAX_SENTENCES]:
+    for sentence in sentences(plainer(text, grammar))[:MAX_SENTENCES]:
         _sentence(result, sentence, grammar, tables, said_at_us, zone, recent)
-    return result
+    return succeeded(result, tables, grammar)
 
 
-def _sentence(
+def plainer(text: str, grammar: Grammar) -> str:
+    """The message in the plainer wording that the language's file knows for it, line by line."""
+    expand = PARSERS[grammar.parser].expand
+    lines = []
+    for line in even(text[:MAX_CHARACTERS]).splitlines():
+        said = expand(line)
+        for wording, replacement in grammar.rewrites:
+            said = wording.sub(replacement, said)
+        lines.append(said)
+    return "\n".join(lines)
+
+
+def _sentence(  # noqa: PLR0912, PLR0915
     result: Statements,
     sentence: str,
     grammar: Grammar,
@@ -71,6 +74,10 @@ def _sentence(
         return
     if speech.act == "retract" and not speech.text:
         result.strong = True
+        if speech.corrected:
+            key = object_key(bare(speech.corrected, grammar), grammar)
+            result.facts.append(unsettled("retract", "", key, grammar, said_at_us, sentence))
+            return
         result.facts.extend(_taken_back(result, grammar, tables, said_at_us, zone, recent, sentence))
         return
     question = speech.text.endswith("?")
@@ -97,9 +104,11 @@ def _sentence(
             continue
         frame.ended = frame.ended or ended
         frame.negated = frame.negated or ended
+        frame.bounds = frozenset(number for number in frame.times if phrases[number].kind in BOUNDING)
         before = frame
         if frame.subject.noun or frame.subject.name:
             result.last_party = frame.subject
+        note_what_is_over(result, frame, grammar)
         facts = _facts(frame, speech, phrases, raw, grammar, tables, said_at_us, sentence, result)
         found_any = found_any or bool(facts)
         if pet := next((fact for fact in facts if fact.predicate == "pet" and fact.act == "assert"), None):
@@ -150,7 +159,12 @@ def _moved(result: Statements, start: int) -> None:
     """ "I don't live in X any more, I'm in Y now": Y is where one lives."""
     ended = {fact.subject for fact in result.facts[start:] if (fact.predicate, fact.act) == ("home_city", "end")}
     for place, fact in enumerate(result.facts[start:], start):
-        if fact.subject in ended and fact.predicate == "location" and fact.act == "assert" and fact.valid_until_us == OPEN:
+        if (
+            (fact.subject in ended or result.moved)
+            and fact.predicate == "location"
+            and fact.act == "assert"
+            and fact.valid_until_us == OPEN
+        ):
             result.facts[place] = replace(fact, predicate="home_city", kind="profile")
 
 
@@ -176,6 +190,7 @@ def _facts(
     made = []
     left = leaving(frame, grammar) if sudden else ""
     validity = validity_of(frame, phrases, said_at_us, grammar, _happens(frame, grammar))
+    bound = validity_of(replace(frame, times=tuple(frame.bounds)), phrases, said_at_us, grammar, False)
     for found in name_facts(frame, raw, tables, grammar):
         fresh = found.predicate not in tables.predicates or found.predicate in ("eats", "drinks", "owns")
         if not left and not found.single_valued and fresh and found.act == "" and _by_now(grammar, sentence):
@@ -183,7 +198,9 @@ def _facts(
         if not left and frame.verb in grammar.words["switches"] and not found.single_valued:
             left = NEWEST
         found = replace(found, left=left if found.act == "" and left != found.value else "")  # noqa: PLW2901
-        for fact in judge(found, frame, speech, validity, grammar, tables, said_at_us, sentence, sudden):
+        for fact in judge(
+            found, frame, speech, bound if found.temporal else validity, grammar, tables, said_at_us, sentence, sudden
+        ):
             made.append(fact)
             result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
     result.facts.extend(made)

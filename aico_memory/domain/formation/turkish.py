@@ -202,7 +202,7 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
             frame.subject, frame.rest = Party(name=" ".join(words[:at])), f"benim {' '.join(low[at:])}"
             frame.readings = [f"be {frame.rest}"]
             return frame
-        if (whose := genitive(words[at])) and at + 1 < len(words):
+        if (whose := genitive(words[at]) or (_of_a_thing(low, at, grammar) if at == 0 else "")) and at + 1 < len(words):
             owner = own_noun(low_tr(whose), grammar) or whose.casefold()
             owner = " ".join([*low[:at], owner])
             reach = len(words) if frame.times else len(words) - 1
@@ -224,6 +224,9 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
         return frame
     if (_COPULA.match(low[-1]) or _HERE.match(low[-1])) and not (len(words) == 1 and low[-1] in grammar.words["not_possessed"]):
         return _copula(frame, words, grammar)
+    if whole := _named_thing(words, low, grammar):
+        frame.subject = Party(noun=" ".join(low[:whole]), possessed=True)
+        return _with_value(frame, words[whole:])
     length, found = subject_of(words, grammar, party)
     if found is None and frame.times and words:
         length, found = len(words), Party(noun=" ".join(low), possessed=True)
@@ -231,6 +234,26 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
         return None
     frame.subject = found
     return _with_value(frame, words[length:])
+
+
+def _of_a_thing(low: list[str], at: int, grammar: Grammar) -> str:
+    """The owner in "evin şifresi …": a genitive that only the possessed noun behind it gives away."""
+    match = re.match("^(.{2,}?)(?:n)?[ıiuü]n$", low[at])
+    if match is None or len(low) < at + 3 or low[at] in grammar.words["adverbs"]:
+        return ""
+    return (
+        match[1] if any(third_possessed(word) and word not in grammar.words["adverbs"] for word in low[at + 1 : at + 3]) else ""
+    )
+
+
+def _named_thing(words: list[str], low: list[str], grammar: Grammar) -> int:
+    """How many words name a thing in "wifi şifresi mavi77": up to a possessed noun that has a value behind it."""
+    for end in range(1, min(3, len(low) - 1)):
+        inner = re.sub("s?[ıiuü]$", "", low[end])
+        known = harden(inner) in grammar.words["nouns"] or low[end].endswith(("sı", "si", "su", "sü"))
+        if known and len(low[end]) > 3 and all(word[:1].islower() or not at for at, word in enumerate(words[: end + 1])):
+            return end + 1
+    return 0
 
 
 def _owner_of(frame: Frame, words: list[str], at: int, noun: str, grammar: Grammar) -> Frame | None:

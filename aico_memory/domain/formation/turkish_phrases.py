@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from aico_memory.domain.formation.frames import Party
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_words import genitive, maybe_cases, split_case, third_possessed, unpossessed
 from aico_memory.domain.formation.wording import lower_in, squeeze
+
+# "hesabımı": a thing of one's own with an ending of case, never part of a name.
+_MINE_CASED = re.compile("m(?:[ıiuü]z)?[ıiuüae]$")
 
 
 def low_tr(word: str) -> str:
@@ -40,6 +45,9 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
             names = 0
             while at + 1 + names < len(words) and words[at + 1 + names][:1].isupper() and "'" not in words[at + 1 + names]:
                 names += 1
+            if names > 1 and _case_follows(words, at + 1 + names):
+                # "Oğlum Kerem Atatürk İlkokulu'na gidiyor"
+                names = 1
             full = " ".join([*low[:at], noun])
             related = noun in grammar.relations or full in grammar.relations
             name = " ".join(words[at + 1 : at + 1 + names]) if related else ""
@@ -47,16 +55,23 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
     names = 0
     while names < len(words) and words[names][:1].isupper() and "'" not in words[names] and not split_case(words[names])[0]:
         names += 1
+    if names > 1 and _case_follows(words, names):
+        names = 1
     if names and (names > 1 or words[0].casefold() not in grammar.words["nouns"]):
         common = low[0] in grammar.words["events"] or low[-1] in grammar.words["events"]
         if not common:
             return names, Party(name=" ".join(words[:names]))
     end = next((i for i, word in enumerate(words) if split_case(word)[0] or low[i] in ("saat", "her")), len(words))
-    if end and end < len(words):
+    if end and end < len(words) and low[0] not in ("bir", "yeni"):
         return end, Party(noun=" ".join(low[:end]), possessed=True)
     if len(words) >= 1 and low[0] in grammar.words["events"]:
         return 1, Party(noun=low[0], possessed=True)
     return 0, None
+
+
+def _case_follows(words: list[str], at: int) -> bool:
+    """Whether a capital name with an ending stands there: the words before it are rather its own."""
+    return at < len(words) and words[at][:1].isupper() and "'" in words[at]
 
 
 def chunks_of(words: list[str], grammar: Grammar, whole_names: bool = False) -> list[tuple[str, list[str]]]:
@@ -76,7 +91,7 @@ def chunks_of(words: list[str], grammar: Grammar, whole_names: bool = False) -> 
             if "'" in word:
                 # A name takes only the names in front of it along.
                 start = len(current)
-                while start and current[start - 1][:1].isupper():
+                while start and current[start - 1][:1].isupper() and not _MINE_CASED.search(low_tr(current[start - 1])):
                     start -= 1
                 if current[:start]:
                     found.append(("", current[:start]))

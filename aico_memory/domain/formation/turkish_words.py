@@ -182,8 +182,8 @@ def genitive(word: str) -> str:
     if "'" in word:
         case, stem = split_case(word)
         return stem if case == "@gen" else ""
-    match = re.match(f"^(.+?(?:{_H}m|{_V}m|{_V}))(?:n?{_H}n)$", word)
-    return match[1] if match and len(match[1]) > 2 and match[1].endswith("m") else ""
+    match = re.match(f"^(.+?(?:{_H}m{_H}z|{_V}m{_H}z|{_H}m|{_V}m|{_V}))(?:n?{_H}n)$", word)
+    return match[1] if match and len(match[1]) > 2 and re.search("m(?:[ıiuü]z)?$", match[1]) else ""
 
 
 def third_possessed(word: str) -> bool:

@@ -14,6 +14,8 @@ _SENTENCES = re.compile(
     r"(?<=[!?…;])\s+|(?<!\b[A-ZÄÖÜ])(?<!\b\d)(?<!\b\d\d)(?<!\bDr)(?<!\bSt)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bca)\.\s+|\n+"
 )
 _DASHES = re.compile(r"\s+[-–—]+\s+|[–—]")
+# Stands for a comma where words are taken apart one by one.
+COMMA = "⸴"
 _EDGES = ' \t,.;:!?…"()[]-–—*'
 
 
@@ -48,6 +50,16 @@ def sentences(text: str) -> list[str]:
 def trim(text: str) -> str:
     """Without spaces and punctuation at the edges."""
     return text.strip(_EDGES)
+
+
+def first_of(text: str) -> str:
+    """What stands before the first comma, save one between numbers."""
+    return re.split(rf"\s*{COMMA}\s*|,\s+", text, maxsplit=1)[0]
+
+
+def commas(text: str) -> str:
+    """The text with its commas as they were written."""
+    return re.sub(rf"\s*{COMMA}", ",", text).strip(" ,")
 
 
 def squeeze(text: str) -> str:

@@ -24,6 +24,8 @@ class RecallFigures:
     least_similarity: float = 0.45
     # Least score of a group.
     least_score: float = 1.0
+    # From this score on the question speaks for a well-known predicate, and no other one stands in for it.
+    least_known: float = 1.5
 
 
 @dataclass(slots=True)
@@ -48,6 +50,11 @@ def recall(
     about = _subjects(question, groups, tables)
     for group in groups:
         group.score = _score(group, question, about, tables)
+    if about and not question.relations and not any(group.subject in about and group.score > 0 for group in groups):
+        # Nothing is known of what is named that the question asks for: it is the speaker's own.
+        about = frozenset()
+        for group in groups:
+            group.score = _score(group, question, about, tables)
     if about and not question.naming and any(group.subject in about and group.score >= 2 for group in groups):
         # "Where does my wife work?" asks of her, not who she is.
         groups = [group for group in groups if group.subject != SPEAKER]
@@ -56,10 +63,41 @@ def recall(
         return []
     if question.former and question.at_us == OPEN:
         return _former(best, at_us)
-    answer = at(best.held, at_us)
+    if (known := tables.predicates.get(best.predicate)) and known.planned:
+        # "Where are we going in June?" asks for the plan, whenever it was made.
+        at_us = as_of_us
+    answer = at(_kin(best, groups, tables), at_us)
     if not answer:
         answer = _fallen_back(best, groups, tables, at_us)
-    return _narrowed(answer, best, question)
+    return _narrowed(answer, best, question, tables)
+
+
+def _kin(best: _Group, groups: Sequence[_Group], tables: FormationTables) -> list[Held]:
+    """What was kept of the same thing under a longer or shorter name ("locker code", "locker code at the pool")."""
+    noun = best.predicate.partition(":")[2]
+    language = best.held[0].fact.language
+    if not noun or not best.held[0].fact.single_valued:
+        return best.held
+    words, core = stems(noun, language), stems(head_of(noun, language, tables), language)
+    kin = list(best.held)
+    for group in groups:
+        kind, _, other = group.predicate.partition(":")
+        if group is best or group.subject != best.subject or kind != best.predicate.partition(":")[0]:
+            continue
+        if stems(head_of(other, language, tables), language) == core:
+            theirs = stems(other, language)
+            kin += group.held if theirs <= words or words <= theirs else []
+    return kin
+
+
+def head_of(noun: str, language: str, tables: FormationTables) -> str:
+    """A noun phrase without what stands behind its head ("the locker code at the pool")."""
+    grammar = tables.grammars.get(language)
+    words = noun.split()
+    if grammar is None:
+        return noun
+    at = next((i for i, word in enumerate(words) if i and word in grammar.words["prepositions"] | {"der", "des"}), len(words))
+    return " ".join(words[:at])
 
 
 def _grouped(held: Sequence[Held]) -> list[_Group]:
@@ -116,7 +154,7 @@ def _subjects(question: Question, groups: Sequence[_Group], tables: FormationTab
 
 def _score(group: _Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:
     known = question.predicates.get(group.predicate, 0.0)
-    noun_score = _noun_score(group, question)
+    noun_score = _noun_score(group, question, tables)
     if group.subject == SPEAKER:
         if noun_score:
             noun_score += 1.0 if question.naming else 0.0
@@ -145,7 +183,7 @@ def _nouns(predicate: str, question: Question, tables: FormationTables) -> list[
     return [surface.nouns] if surface else []
 
 
-def _noun_score(group: _Group, question: Question) -> float:
+def _noun_score(group: _Group, question: Question, tables: FormationTables) -> float:
     kind, _, noun = group.predicate.partition(":")
     if not noun:
         return _verb_score(group, question) if group.subject == SPEAKER else 0.0
@@ -153,6 +191,9 @@ def _noun_score(group: _Group, question: Question) -> float:
     shared = words & question.stems
     if (words and words <= question.stems) or covered(noun.split(), question.words, question.language):
         return 1.5 + 0.5 * len(words)
+    core = stems(head_of(noun, question.language, tables), question.language)
+    if core and core <= question.stems:
+        return 1.4 + 0.5 * len(core)
     if noun in question.relations:
         return 2.0
     if kind == "favourite" and any(
@@ -198,6 +239,9 @@ def _best(
     if question.predicates and not eligible:
         return None
     open_groups = [group for group in eligible if about or (group.subject == SPEAKER and not question.relations)]
+    if strongest and question.predicates[strongest] >= figures.least_known:
+        # It asks for something well known of which nothing is held: only what has no known name may be meant.
+        open_groups = [group for group in open_groups if group.predicate not in tables.predicates]
     if not open_groups:
         return None
     likeness = _likeness(open_groups, similarity)
@@ -243,14 +287,38 @@ def _fallen_back(best: _Group, groups: Sequence[_Group], tables: FormationTables
     return []
 
 
-def _narrowed(answer: list[Held], group: _Group, question: Question) -> list[Held]:
+def _narrowed(answer: list[Held], group: _Group, question: Question, tables: FormationTables) -> list[Held]:
     """Where the question names some of many values, those, even if none of them holds; else all."""
     if not answer or answer[0].fact.single_valued:
         return answer
     named = [one for one in group.held if _named(one, question)]
+    if question.yes_no and not named and _left_over(question, group, tables):
+        # "Do I still have a beagle?", where none is known.
+        return []
     return [one for one in answer if _named(one, question)] if named else answer
 
 
 def _named(one: Held, question: Question) -> bool:
     words = stems(one.fact.value, question.language)
     return bool(words) and words <= question.stems
+
+
+def _left_over(question: Question, group: _Group, tables: FormationTables) -> bool:
+    """Whether the question names something beside what it asks for: a word that is neither of grammar nor of the predicate."""
+    grammar = tables.grammars[question.language]
+    known = tables.predicates.get(group.predicate)
+    surface = known.surfaces.get(question.language) if known else None
+    for word in question.words:
+        if any(word in grammar.words[name] for name in _FUNCTION) or word in grammar.tenses or len(word) < 3:
+            continue
+        if surface and (any(one.fullmatch(word) for bag in surface.ask for one in bag) or word in surface.nouns):
+            continue
+        if known is None and stems(word, question.language) & stems(group.predicate.replace("_", " "), question.language):
+            continue
+        if word in grammar.calendar.days or word in grammar.calendar.units:
+            continue
+        return True
+    return False
+
+
+_FUNCTION = ("speaker", "pronouns", "possessives", "determiners", "prepositions", "adverbs", "openers", "empty", "own", "now")

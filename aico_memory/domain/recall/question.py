@@ -39,6 +39,8 @@ class Question:
     relations: frozenset[str]
     # Words with a capital that are not the first: names.
     names: frozenset[str]
+    # It wants yes or no of something that it names.
+    yes_no: bool = False
 
 
 def understand(question: str, grammar: Grammar, tables: FormationTables, asked_at_us: int, zone: str) -> Question:
@@ -79,6 +81,7 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         text=text, language=grammar.code, words=frozenset(said), stems=stems(text, grammar.code), asks=asks, predicates=predicates,  # noqa: E501
         naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
         relations=relations, names=names,
+        yes_no=bool(grammar.yes_no and grammar.yes_no.search(lowered) and not (grammar.anything and grammar.anything.search(lowered))),  # noqa: E501
     )  # fmt: skip
 
 

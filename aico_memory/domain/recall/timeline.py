@@ -81,7 +81,7 @@ class Timeline:
                 held
                 for held in self.held
                 if held.subject == subject
-                and held.until_us > fact.valid_from_us
+                and held.until_us >= fact.valid_from_us
                 and not held.invalid
                 and _equal(held, fact.corrected)
                 and not held.predicate.startswith(("favourite:", "birthplace", "likes", "dislikes"))

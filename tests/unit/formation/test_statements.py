@@ -83,8 +83,13 @@ def test_a_correction_without_a_verb_takes_the_statement_before_it(tables: Forma
 
 
 def test_that_was_never_true_takes_back_the_statement_before_it(tables: FormationTables) -> None:
-    back, new = facts(tables, "Das stimmte nie. Ich wohne in Ulm.", recent=("Ich wohne in Köln.",))
-    assert (back.act, back.value, new.act, new.value) == ("retract", "Köln", "assert", "Ulm")
+    (back,) = facts(tables, "Das stimmte nie.", recent=("Ich wohne in Köln.",))
+    assert (back.act, back.value) == ("retract", "Köln")
+
+
+def test_what_is_said_instead_of_what_was_never_true_corrects_it(tables: FormationTables) -> None:
+    (new,) = facts(tables, "Das stimmte nie. Ich wohne in Ulm.", recent=("Ich wohne in Köln.",))
+    assert (new.act, new.value, new.corrected) == ("correct", "Ulm", "köln")
 
 
 def test_somebody_else_has_a_subject_of_her_own(tables: FormationTables) -> None:

@@ -1,0 +1,86 @@
+"""What takes the place of what: "MacFit is cancelled, I go to Gold Gym now" names no predicate, but what it replaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.frames import Frame, Party
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.kinds_of_things import alike
+from aico_memory.domain.formation.naming import object_key
+from aico_memory.domain.formation.wording import lower_in, trim
+from aico_memory.domain.memory import OPEN
+
+# Known predicates that say so little that what they replace says more.
+WEAK = frozenset({"uses", "owns", "eats", "drinks", "hobby", "likes"})
+HOME = "home_city"
+
+
+@dataclass(slots=True)
+class Statements:
+    """What was read, in the order it was said."""
+
+    facts: list[FormedFact] = field(default_factory=list)
+    plans: list[FormedFact] = field(default_factory=list)
+    trace: list[str] = field(default_factory=list)
+    # A correction or retraction was heard, or something to be remembered.
+    strong: bool = False
+    last_party: Party | None = None
+    # The act that a sentence before announced for this one.
+    pending: str = ""
+    # Names of what is told to be over or gone, in the words in which it was said ("Dr. Haddad retired").
+    gone: list[str] = field(default_factory=list)
+    # Somebody moved, without a word of where to.
+    moved: bool = False
+
+
+def note_what_is_over(result: Statements, frame: Frame, grammar: Grammar) -> None:
+    """Keeps the names of what a clause tells to be over ("Atlas is done"), and that somebody moved."""
+    name = frame.subject.name or (frame.text if frame.subject.noun else "")
+    first = lower_in(trim(frame.rest.split()[0]), grammar.code) if frame.rest else ""
+    over = frame.verb in grammar.words["over"] or (frame.verb in grammar.words["copulas"] and first in grammar.words["over"])
+    if over and name and not frame.negated:
+        if frame.subject.name:
+            result.gone.append(frame.subject.name)
+        elif frame.subject.noun:
+            result.gone.append(frame.subject.noun.split()[-1])
+    moves = frame.verb in grammar.words["moves"] and (frame.past or frame.perfect) and not frame.negated
+    result.moved = result.moved or (moves and not frame.rest)
+
+
+def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> Statements:
+    """With what each vague statement replaces, where the same message tells that something alike is over.
+
+    Whether what is over was ever known, and as what, only the store can tell: there the new
+    value takes over the predicate under which the old one was kept.
+    """
+    _instead_of_what_never_was(result)
+    ends = [fact for fact in result.facts if fact.act == "end" and fact.value]
+    if not ends and not result.gone:
+        return result
+    for place, fact in enumerate(result.facts):
+        vague = fact.predicate in WEAK or (fact.predicate not in tables.predicates and ":" not in fact.predicate)
+        if fact.act != "assert" or fact.corrected not in ("", "*") or not vague or not fact.value:
+            continue
+        left = [end.value for end in ends if end.subject == fact.subject and end.predicate != fact.predicate]
+        left = [one for one in (*left, *result.gone) if alike(one, fact.value, tables, grammar)]
+        if left:
+            result.facts[place] = _in_place_of(fact, left[-1], grammar)
+    return result
+
+
+def _in_place_of(fact: FormedFact, old: str, grammar: Grammar) -> FormedFact:
+    return replace(fact, corrected=object_key(old, grammar))
+
+
+def _instead_of_what_never_was(result: Statements) -> None:
+    """ "That about Monaco was a joke. I live in Gera": one correction, for as long as Monaco was believed."""
+    for denied in [fact for fact in result.facts if fact.act == "retract" and fact.corrected]:
+        for place in range(result.facts.index(denied) + 1, len(result.facts)):
+            fact = result.facts[place]
+            same = (fact.subject, fact.predicate) == (denied.subject, denied.predicate) or not denied.predicate
+            if fact.act == "assert" and fact.single_valued and same and fact.valid_until_us == OPEN:
+                result.facts[place] = replace(fact, act="correct", corrected=denied.corrected)
+                result.facts.remove(denied)
+                break
