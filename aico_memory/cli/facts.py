@@ -98,11 +98,13 @@ def reinforce(
     interaction: Annotated[str, typer.Argument(help="Id of a stored interaction.")],
     user: User = "me",
     delta: Annotated[float | None, typer.Option(min=0, max=1, help="Confidence that a match adds.")] = None,
+    group: Group = None,
+    project: Project = None,
 ) -> None:
     """Look once more for what an answer used; each fact grows once an interaction, however often this is called."""
     face = face_of(context)
     with face.client() as client:
-        found = client.reinforce(interaction, user, delta)
+        found = client.reinforce(interaction, user, delta, group, project)
     face.show(found, lambda data: _print_reinforced(face, data))
 
 

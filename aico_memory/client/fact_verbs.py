@@ -249,11 +249,21 @@ class FactVerbs:
         (acknowledged,) = await self._session.publish([self._session.record(turn, user, event_id)])
         return {"event_id": id_text(acknowledged.event_id), "interaction_id": named}
 
-    async def reinforce(self, interaction_id: str, user_id: str, delta: float | None = None) -> Reinforcement:
+    async def reinforce(
+        self,
+        interaction_id: str,
+        user_id: str,
+        delta: float | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> Reinforcement:
         """Look once more for what a stored interaction used: raises only what it had not raised. Raises NotFound."""
         user = self._session.user(user_id)
         request = write_path_pb2.ReinforceInteraction(
-            user_id=user, interaction_id=checked_text(interaction_id, "interaction_id", MAX_NAME)
+            user_id=user,
+            interaction_id=checked_text(interaction_id, "interaction_id", MAX_NAME),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
         )
         if delta is not None:
             if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta <= 1:

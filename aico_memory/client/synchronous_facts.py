@@ -129,9 +129,16 @@ class SynchronousFacts:
             )
         )  # fmt: skip
 
-    def reinforce(self: _Face, interaction_id: str, user_id: str, delta: float | None = None) -> Reinforcement:
+    def reinforce(
+        self: _Face,
+        interaction_id: str,
+        user_id: str,
+        delta: float | None = None,
+        group_id: Name = None,
+        project_id: Name = None,
+    ) -> Reinforcement:
         """Look once more for what a stored interaction used."""
-        return self._run(self._client.reinforce(interaction_id, user_id, delta))
+        return self._run(self._client.reinforce(interaction_id, user_id, delta, group_id, project_id))
 
     def judge(
         self: _Face,

@@ -720,20 +720,27 @@ class ReinforceInteraction(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     INTERACTION_ID_FIELD_NUMBER: _builtins.int
     DELTA_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     interaction_id: _builtins.str
     delta: _builtins.float
     """Confidence that a match adds; left out: write_path.interactions.delta."""
+    group_id: _builtins.str
+    """Of the turn."""
+    project_id: _builtins.str
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         interaction_id: _builtins.str = ...,
         delta: _builtins.float | None = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_delta", b"_delta", "delta", b"delta"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_delta", b"_delta", "delta", b"delta", "interaction_id", b"interaction_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_delta", b"_delta", "delta", b"delta", "group_id", b"group_id", "interaction_id", b"interaction_id", "project_id", b"project_id", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__delta: _TypeAlias = _typing.Literal["delta"]  # noqa: Y015
     _WhichOneofArgType__delta: _TypeAlias = _typing.Literal["_delta", b"_delta"]  # noqa: Y015
