@@ -198,6 +198,6 @@ def _surface(entry: Mapping[str, Any], grammar: Grammar) -> Surface:
     say: list[Pattern] = [compile_pattern(str(text), grammar.words["stops"]) for text in entry.get("say", ())]
     return Surface(
         say=tuple(say),
-        ask=tuple(compile_question(str(text)) for text in entry.get("ask", ())),
+        ask=tuple(compile_question(str(text), grammar.code) for text in entry.get("ask", ())),
         nouns=frozenset(str(noun) for noun in entry.get("nouns", ())),
     )

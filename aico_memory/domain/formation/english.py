@@ -16,6 +16,7 @@ _CONTRACTIONS = (
     (re.compile(r"'ve\b", re.I), " have"), (re.compile(r"'ll\b", re.I), " will"), (re.compile(r"\b(I|we|you|he|she|they)'d\b", re.I), r"\1 would"),  # noqa: E501
     (re.compile(r"'s (got|been)\b", re.I), r" has \1"),
     (re.compile(r"\b(he|she|it|that|there|what|who|where|here)'s\b", re.I), r"\1 is"),
+    (re.compile(r"\b(at|in|with) (a|an|the|my) (\w+)'s\b", re.I), r"\1 \2 \3"),
     (re.compile(r"(?<=\w)'s (?=(?:a|an|the|now|not|in|at|\w+ing|no)\b)", re.I), " is "),
     (re.compile(r"\b(gon)na\b", re.I), "going to"), (re.compile(r"\bwanna\b", re.I), "want to"),
     (re.compile(r"\b(?:have|has|had) got (?!to\b)", re.I), "have "),

@@ -97,6 +97,9 @@ def _zu_infinitive(text: str, word: str, grammar: Grammar) -> bool:
 
 
 def _is_finite(word: str, grammar: Grammar) -> bool:
+    if lower(word) in grammar.words["possessives"]:
+        # "meine", "sein": whose, not a verb.
+        return False
     return grammar.tenses.get(lower(word)) in ("present", "past", "both") and (
         word[:1].islower() or lower(word) in grammar.words["first_verbs"]
     )

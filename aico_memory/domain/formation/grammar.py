@@ -197,10 +197,12 @@ def _stop(stops: frozenset[str]) -> str:
     return "(?= (?:" + "|".join(sorted(map(re.escape, stops), key=len, reverse=True)) + ") |$)" if stops else "$"
 
 
-def compile_question(text: str) -> tuple[re.Pattern[str], ...]:
+def compile_question(text: str, language: str = "") -> tuple[re.Pattern[str], ...]:
     """A bag of words that must all be in the question: `where live+|reside+`."""
     bag = []
+    # arbeit+: arbeite, arbeitest, gearbeitet.
+    before = "(?:ge)?" if language == "de" else ""
     for word in text.split():
         alternatives = (re.escape(one).replace(r"\+", r"\w*").replace("_", " ") for one in word.split("|"))
-        bag.append(re.compile(r"(?<!\w)(?:" + "|".join(alternatives) + r")(?!\w)"))
+        bag.append(re.compile(rf"(?<!\w){before}(?:" + "|".join(alternatives) + r")(?!\w)"))
     return tuple(bag)

@@ -13,6 +13,8 @@ MOST_WORDS = 6
 # Whom nothing is said of that could be kept.
 NOBODY = Party(owner="")
 
+_OF_MINE = frozenset({"meines", "meiner", "meinem", "unseres", "unserer", "unserem"})
+
 
 def read_party(phrase: str, grammar: Grammar, last: Party | None) -> Party:
     """Whom the phrase names; `last` is whom "she" or "it" stands for. Nouns of relations are read as their common one."""
@@ -67,14 +69,14 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
         inner = read_party(" ".join(words[at + 1 :]), grammar, None)
         if inner.noun or inner.name or inner.possessed:
             return Party(owner=inner.subject, noun=" ".join(lowered[:at]), possessed=True)
-    of = next((at for at, word in enumerate(lowered) if at and word in ("meines", "meiner", "unseres", "unserer")), 0)
+    of = next((at for at, word in enumerate(lowered) if at and word in _OF_MINE), 0)
     if grammar.code == "de" and of and of + 1 < len(words):
         # "die Lieblingsband meines Bruders"
         whose = lowered[of + 1]
         whose = next(
             (form for form in (whose, whose.removesuffix("s"), whose.removesuffix("es")) if form in grammar.relations), whose
         )
-        return Party(owner=whose, noun=" ".join(lowered[:of]), possessed=True)
+        return Party(owner=whose, noun=" ".join(lowered[:of]).removesuffix(" von"), possessed=True)
     if lowered[0] in grammar.words["time_nouns"] and len(lowered) > 2 and lowered[1] in ("für", "von", "der", "des", "for"):
         # "der Termin für meine Prüfung"
         return Party(owner=lowered[-1], noun=lowered[0], possessed=True)
@@ -91,6 +93,8 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
             owner=owner, noun=" ".join(lowered[: relation + 1]), name=" ".join(words[relation + 1 :]), possessed=possessed
         )
     if not possessed and owner == SPEAKER and len(names) == len(words) and grammar.code != "de":
+        return Party(owner=SPEAKER, name=" ".join(words))
+    if not possessed and relation < 0 and grammar.code == "de" and len(names) == len(words) > 1 and owner == SPEAKER:
         return Party(owner=SPEAKER, name=" ".join(words))
     if not possessed and owner == SPEAKER and grammar.code == "de" and len(words) == 1 and words[0][:1].isupper():
         return Party(owner=SPEAKER, name=words[0])

@@ -6,7 +6,15 @@ import re
 
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.turkish_phrases import chunks_of, low_tr, own_noun, readings_of, subject_of
+from aico_memory.domain.formation.turkish_phrases import (
+    chunks_of,
+    low_tr,
+    of_a_thing,
+    own_noun,
+    possessed_end,
+    readings_of,
+    subject_of,
+)
 from aico_memory.domain.formation.turkish_words import (
     Verb,
     genitive,
@@ -63,7 +71,7 @@ def _predicate(text: str, grammar: Grammar) -> bool:
         return True
     if len(words) >= 2 and low_tr(words[0]) in grammar.words["name_nouns"]:
         return True
-    if len(words) >= 2 and any(own_noun(low_tr(word), grammar) for word in words[:-1]):
+    if len(words) >= 2 and any(own_noun(low_tr(word), grammar) or genitive(word) for word in words[:-1]):
         return True
     return bool(_COPULA.match(last)) and len(last) > 5
 
@@ -202,11 +210,11 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
             frame.subject, frame.rest = Party(name=" ".join(words[:at])), f"benim {' '.join(low[at:])}"
             frame.readings = [f"be {frame.rest}"]
             return frame
-        if (whose := genitive(words[at]) or (_of_a_thing(low, at, grammar) if at == 0 else "")) and at + 1 < len(words):
+        if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if at == 0 else "")) and at + 1 < len(words):
             owner = own_noun(low_tr(whose), grammar) or whose.casefold()
             owner = " ".join([*low[:at], owner])
             reach = len(words) if frame.times else len(words) - 1
-            end = next((i for i in range(at + 1, min(at + 4, reach)) if third_possessed(low[i])), at + 1)
+            end = possessed_end(low, at + 1, min(at + 4, reach), at + 1)
             frame.subject = Party(owner=owner, noun=" ".join(low[at + 1 : end + 1]), possessed=True)
             return _with_value(frame, words[end + 1 :])
         last = at == len(words) - 1
@@ -234,16 +242,6 @@ def _nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | No
         return None
     frame.subject = found
     return _with_value(frame, words[length:])
-
-
-def _of_a_thing(low: list[str], at: int, grammar: Grammar) -> str:
-    """The owner in "evin şifresi …": a genitive that only the possessed noun behind it gives away."""
-    match = re.match("^(.{2,}?)(?:n)?[ıiuü]n$", low[at])
-    if match is None or len(low) < at + 3 or low[at] in grammar.words["adverbs"]:
-        return ""
-    return (
-        match[1] if any(third_possessed(word) and word not in grammar.words["adverbs"] for word in low[at + 1 : at + 3]) else ""
-    )
 
 
 def _named_thing(words: list[str], low: list[str], grammar: Grammar) -> int:

@@ -25,6 +25,22 @@ def own_noun(word: str, grammar: Grammar) -> str:
     return unpossessed(word, grammar.words["nouns"] | frozenset(grammar.relations))
 
 
+def of_a_thing(low: list[str], at: int, grammar: Grammar) -> str:
+    """The owner in "evin şifresi …": a genitive that only the possessed noun behind it gives away."""
+    match = re.match("^(.{2,}?)(?:n)?[ıiuü]n$", low[at])
+    if match is None or len(low) < at + 3 or low[at] in grammar.words["adverbs"]:
+        return ""
+    return (
+        match[1] if any(third_possessed(word) and word not in grammar.words["adverbs"] for word in low[at + 1 : at + 3]) else ""
+    )
+
+
+def possessed_end(low: list[str], start: int, stop: int, otherwise: int) -> int:
+    """Where a possessed noun phrase ends: at the last "…si", or else at the first that may be possessed."""
+    sure = [at for at in range(start, stop) if low[at].endswith(("sı", "si", "su", "sü")) and len(low[at]) > 3]
+    return sure[0] if sure else next((at for at in range(start, stop) if third_possessed(low[at])), otherwise)
+
+
 def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple[int, Party | None]:  # noqa: PLR0912
     """How many words at the start name the subject of a third person, and whom they name."""
     if not words:
@@ -36,9 +52,9 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
     if event >= 0 and not any("'" in word for word in words[: event + 1]):
         return event + 1, Party(noun=" ".join(low[: event + 1]), possessed=True)
     for at in range(min(4, len(words))):
-        if (whose := genitive(words[at])) and at + 1 < len(words):
+        if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if at == 0 else "")) and at + 1 < len(words):
             owner = own_noun(low_tr(whose), grammar) or whose.casefold()
-            end = next((i for i in range(at + 1, min(at + 4, len(words))) if third_possessed(low[i])), -1)
+            end = possessed_end(low, at + 1, min(at + 4, len(words)), -1)
             if end > 0:
                 return end + 1, Party(owner=owner, noun=" ".join(low[at + 1 : end + 1]), possessed=True)
         if noun := own_noun(low[at], grammar):

@@ -239,7 +239,8 @@ def _best(
     if question.predicates and not eligible:
         return None
     open_groups = [group for group in eligible if about or (group.subject == SPEAKER and not question.relations)]
-    if strongest and question.predicates[strongest] >= figures.least_known:
+    known = [name for name, said in question.predicates.items() if said >= figures.least_known]
+    if any(not tables.predicates[name].general for name in known):
         # It asks for something well known of which nothing is held: only what has no known name may be meant.
         open_groups = [group for group in open_groups if group.predicate not in tables.predicates]
     if not open_groups:

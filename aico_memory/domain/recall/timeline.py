@@ -203,7 +203,8 @@ class Timeline:
                 _close(held, max(at, held.from_us), statement, "end")
 
     def _retract(self, statement: Statement) -> None:
-        for held in self._targets(statement, statement.fact.object_key, newest_only=not statement.fact.object_key):
+        key = statement.fact.object_key or statement.fact.corrected
+        for held in self._targets(statement, key, newest_only=not key):
             held.invalid, held.closed_by, held.cause = True, statement.id, "retract"
 
     def _targets(self, statement: Statement, key: str, newest_only: bool) -> list[Held]:
@@ -222,6 +223,8 @@ class Timeline:
         if not fact.predicate:
             mine = [held for held in self.held if not held.invalid]
             chosen = [held for held in mine if _same(held, key)] if key else mine
+            if key and fact.act == "retract":
+                return chosen
             return sorted(chosen, key=_newness)[-1:]
         group = [held for held in mine if held.predicate == fact.predicate]
         if key:
