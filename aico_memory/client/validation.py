@@ -81,15 +81,15 @@ def checked_zone(value: object, what: str, timestamp: object = None) -> str:
     name = checked_text(value, what, MAX_ZONE)
     try:
         ZoneInfo(name)
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):
         raise InvalidMessage(f"{what} {name!r} is no IANA zone", "Give a zone such as Europe/Lisbon.") from None
     return name
 
 
 def _zone_of(timestamp: object) -> str:
     try:
-        moment = parse_time(timestamp) if isinstance(timestamp, str) else timestamp
-    except InvalidMessage:
+        moment = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
+    except ValueError:
         # Whoever checks the time says what is wrong with it.
         return ""
     if not isinstance(moment, datetime):

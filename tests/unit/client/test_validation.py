@@ -6,6 +6,7 @@ import json
 import uuid
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from aico_memory.client.validation import (
     checked_messages,
     checked_reward,
     checked_user,
+    checked_zone,
     json_object,
     moment_us,
 )
@@ -183,3 +185,30 @@ def test_an_id_may_be_given_as_uuid() -> None:
 
 def test_no_metadata_is_no_text() -> None:
     assert json_object(None, "m") == json_object({}, "m") == ""
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "zone"),
+    [
+        ("2026-05-03T10:00:00+02:00", "Etc/GMT-2"),
+        ("2026-05-03T10:00:00-08:00", "Etc/GMT+8"),
+        ("2026-05-03T10:00:00Z", ""),
+        ("2026-05-03T10:00:00+05:30", ""),
+        ("yesterday", ""),
+        (datetime(2026, 5, 3, tzinfo=ZoneInfo("Europe/Lisbon")), "Europe/Lisbon"),
+        (datetime(2026, 5, 3, tzinfo=timezone(timedelta(hours=14))), "Etc/GMT-14"),
+        (datetime(2026, 5, 3, tzinfo=timezone(timedelta(hours=-14))), ""),
+        (None, ""),
+    ],
+)
+def test_the_zone_of_a_message_is_that_of_its_timestamp_where_none_is_given(timestamp: object, zone: str) -> None:
+    assert checked_zone(None, "zone", timestamp) == zone
+    assert checked_zone("Asia/Tokyo", "zone", timestamp) == "Asia/Tokyo"
+    if zone:
+        assert datetime(2026, 5, 3, tzinfo=ZoneInfo(zone)).utcoffset() is not None
+
+
+def test_a_zone_that_does_not_exist_is_refused() -> None:
+    for wrong in ("Mars/Olympus", "../etc/passwd", "", 3):
+        with pytest.raises(InvalidMessage, match="zone"):
+            checked_zone(wrong, "zone")
