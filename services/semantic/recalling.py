@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -21,13 +22,12 @@ from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.scopes import readable
-from aico_memory.errors import AicoMemoryError, DeadlineExceeded
+from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
 
-# A question asked in the middle of a sentence of code has no zone that could be wrong.
 DEFAULT_ZONE = "UTC"
 _PAGE = 500
 
@@ -58,7 +58,7 @@ class Recalling:
         grammar = self._grammar(request, scopes)
         if grammar is None:
             return context_pb2.RecallResult()
-        question = understand(request.question, grammar, self._tables, as_of_us, request.zone or DEFAULT_ZONE)
+        question = understand(request.question, grammar, self._tables, as_of_us, _zone(request.zone))
         likeness = _Likeness(self._link, self._store, request.question, self._settings)
         items = [known for scope in scopes for known in self._items(scope, question, likeness)]
         held = held_of(items, self._histories(items, known_us), known_us, names)
@@ -157,6 +157,13 @@ class _Likeness:
             raise DeadlineExceeded("The model does not answer")
         answer = future.result()
         return answer.fingerprint, np.frombuffer(answer.vectors, dtype="<f4")
+
+
+def _zone(name: str) -> str:
+    try:
+        return ZoneInfo(name or DEFAULT_ZONE).key
+    except (KeyError, ValueError, OSError):
+        raise InvalidMessage(f"{name[:64]!r} is no IANA zone", "Give a zone such as Europe/Lisbon.") from None
 
 
 def _once(answer: Sequence[Held]) -> list[Held]:

@@ -15,7 +15,7 @@ from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import Scope
 from aico_memory.domain.scopes import scope_of, shared
-from aico_memory.errors import ModelUnavailable
+from aico_memory.errors import InvalidMessage, ModelUnavailable
 from aico_memory.ids import derive_id, new_id
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.twin import HashedEmbedder
@@ -167,3 +167,8 @@ def test_of_a_large_scope_the_facts_of_the_predicate_are_found(tables: Formation
 def test_a_question_in_no_known_language_is_read_in_the_one_that_is_spoken(memory: Memory) -> None:
     memory.say("Ich wohne in Ulm.", 0)
     assert memory.ask("Wohnort?").language == "de"
+
+
+def test_a_zone_that_does_not_exist_is_the_askers_mistake(memory: Memory) -> None:
+    with pytest.raises(InvalidMessage, match="Mars"):
+        memory.ask("Where do I live?", zone="Mars/Olympus")
