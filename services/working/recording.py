@@ -51,6 +51,8 @@ def _of_tool_result(event: Event) -> Iterator[StoredMessage]:
         event_id=event.event_id.bytes,
         user_id=event.user,
         session_id=result.session_id,
+        group_id=result.group_id,
+        project_id=result.project_id,
         role="tool",
         name=result.tool,
         content=result.content,
@@ -69,11 +71,14 @@ def _of_turn(event: Event) -> Iterator[StoredMessage]:
                 event_id=derive_id(event.event_id, "turn", ordinal).bytes,
                 user_id=event.user,
                 session_id=turn.session_id,
+                group_id=turn.group_id,
+                project_id=turn.project_id,
                 role=role,
                 content=content,
                 said_at_us=_said(event),
                 received_at_us=event.received_us,
                 source_type="message",
+                zone=turn.zone,
             )
 
 

@@ -134,6 +134,15 @@ def test_a_turn_is_held_as_its_two_sides_under_derived_ids(worker):
     assert [side.event_id for side in sides] == ids == list(worker.announced(working_pb2.Stored)[0].message.event_ids)
 
 
+def test_turns_and_results_of_tools_keep_group_project_and_zone(worker):
+    named = {"group_id": "choir", "project_id": "tour"}
+    worker.apply(worker.event(working_pb2.Turn(user_id="ada", interaction_id="i", input="Tea?", zone="Europe/Lisbon", **named)))
+    worker.apply(worker.event(working_pb2.ToolResult(user_id="ada", tool="weather", content="rain", **named)))
+    turn, result = worker.read().messages
+    assert {(side.group_id, side.project_id) for side in (turn, result)} == {("choir", "tour")}
+    assert turn.zone == "Europe/Lisbon"
+
+
 def test_an_empty_side_of_a_turn_makes_nothing(worker):
     event = worker.apply(worker.event(working_pb2.Turn(user_id="ada", interaction_id="i", response="Hello!")))
     (side,) = worker.read().messages
