@@ -35,15 +35,16 @@ class Embedder(Protocol):
 
 
 class BusEmbedder:
-    """Asks the model service, as bulk work: a person who waits goes first."""
+    """Asks the model service, as bulk work unless told otherwise: a person who waits goes first."""
 
-    def __init__(self, link: LinkPort, timeout_seconds: float, stop: Event) -> None:
+    def __init__(self, link: LinkPort, timeout_seconds: float, stop: Event, interactive: bool = False) -> None:
         self._link = link
         self._timeout = timeout_seconds
         self._stop = stop
+        self._interactive = interactive
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        future = self._link.request(model_pb2.EmbedRequest(texts=texts, interactive=False), timeout=self._timeout)
+        future = self._link.request(model_pb2.EmbedRequest(texts=texts, interactive=self._interactive), timeout=self._timeout)
         while not wait([future], _LOOK_SECONDS).done:
             if self._stop.is_set():
                 future.cancel()

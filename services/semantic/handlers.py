@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 
-from google.protobuf.message import Message
-
-from aico_memory.contracts.envelope import Event, reply_record
+from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import bus_pb2, context_pb2, semantic_pb2, working_pb2
-from aico_memory.domain.memory import Memory
-from aico_memory.errors import AicoMemoryError
+from aico_memory.contracts.v1 import bus_pb2, context_pb2, semantic_pb2
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
@@ -19,18 +15,17 @@ from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 from aico_memory.stores.semantic.port import IndexQueue, SemanticStore, SemanticTransaction
 from aico_memory.stores.semantic.sql_queue import SqlIndexQueue
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
-from services.semantic import writing
 from services.semantic.answering import Answering
-from services.semantic.convert import record_message
 from services.semantic.embedding import BusEmbedder, Embedder
 from services.semantic.export import export_page
 from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
 from services.semantic.recalling import Recalling
+from services.semantic.tokens import FormationRules
+from services.semantic.write_path import Effect, WritePath
 
 STORE = "semantic"
-Effect = Callable[[SemanticTransaction, Event], None]
 
 
 def build(ports: Ports) -> SemanticHandlers:
@@ -39,8 +34,10 @@ def build(ports: Ports) -> SemanticHandlers:
         ports.home.store(STORE), ports.vault.store_key(STORE), ports.vault.users, lambda text: ports.vault.digest(STORE, text)
     )
     stop = threading.Event()
-    embedder = BusEmbedder(ports.link, ports.settings.semantic.embed_timeout_seconds, stop)
-    return SemanticHandlers(ports, store, SqlIndexQueue(store), embedder, stop)
+    indexing = BusEmbedder(ports.link, ports.settings.semantic.embed_timeout_seconds, stop)
+    # The transaction waits for these, and everything behind it.
+    forming = BusEmbedder(ports.link, ports.settings.write_path.work.embed_seconds, stop, interactive=True)
+    return SemanticHandlers(ports, store, SqlIndexQueue(store), indexing, forming, stop)
 
 
 class SemanticHandlers(Handlers):
@@ -49,35 +46,33 @@ class SemanticHandlers(Handlers):
     name = STORE
 
     def __init__(
-        self, ports: Ports, store: SemanticStore, queue: IndexQueue, embedder: Embedder, stop: threading.Event
+        self,
+        ports: Ports,
+        store: SemanticStore,
+        queue: IndexQueue,
+        indexing: Embedder,
+        forming: Embedder,
+        stop: threading.Event,
     ) -> None:
         settings = ports.settings.semantic
         self.state: SemanticStore = store
         self._queue = queue
         self._stop = stop
-        self._rules = writing.FormationRules(
-            load_function_words(ports.home), load_gazetteer(ports.home), settings.default_language
-        )
+        self._rules = FormationRules(load_function_words(ports.home), load_gazetteer(ports.home), settings.default_language)
         self._live = LiveIndex(queue, settings)
-        self._indexer = Indexer(queue, self._live, embedder, settings, stop, ports.notify, ports.log)
+        self._indexer = Indexer(queue, self._live, indexing, settings, stop, ports.notify, ports.log)
         maintenance = IndexMaintenance(
             store, queue, self._live, self._indexer, self._rules, settings, ports.clock.now_us, ports.log
         )
         self._indexer.maintain = maintenance.step
         self._answering = Answering(store, self._live, self._rules.languages, settings, ports.clock, ports.settings.identity)
-        self._effects: Mapping[str, Effect] = {
-            topic_of(working_pb2.Message).name: self._with_rules(writing.write_message),
-            topic_of(working_pb2.ToolResult).name: self._with_rules(writing.write_tool_result),
-            topic_of(semantic_pb2.UpdateMemory).name: self._update,
-            topic_of(semantic_pb2.InvalidateMemory).name: self._invalidate,
-            topic_of(semantic_pb2.ReplayExperiences).name: writing.replay_experiences,
-            topic_of(semantic_pb2.MemoriesUsed).name: writing.note_use,
-            topic_of(semantic_pb2.Reindex).name: writing.ask_for_maintenance,
-        }
+        tables = load_formation_tables(ports.home)
+        self._write_path = WritePath(store, self._rules, tables, forming, ports.settings, ports.log)
+        self._effects: Mapping[str, Effect] = {**self._write_path.effects}
         self.topics = tuple(sorted(self._effects))
         answering = self._answering
         recalling = Recalling(
-            store, load_formation_tables(ports.home), ports.link, ports.clock, ports.settings.recall, ports.settings.identity,
+            store, tables, ports.link, ports.clock, ports.settings.recall, ports.settings.identity,
             settings.default_language,
         )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
@@ -89,10 +84,16 @@ class SemanticHandlers(Handlers):
         }
         self._indexer.start()
 
+    def prepare(self, events: Sequence[Event]) -> None:
+        """Before the transaction: read what the events state, and embed it."""
+        self._write_path.prepare(events)
+
     def apply(self, transaction: SemanticTransaction, event: Event) -> None:
         self._effects[event.topic](transaction, event)
+        self._write_path.applied(transaction, event)
 
     def after_commit(self) -> None:
+        self._write_path.forming.committed()
         self._indexer.wake()
 
     def settled(self, applied: int) -> int:
@@ -106,7 +107,7 @@ class SemanticHandlers(Handlers):
         shown: dict[str, object] = {
             "memories": self.state.count(), "index": self._live.status(), "index_outbox": self._queue.pending_count(),
             "fingerprint": active, "model_mismatch": bool(active and model and active != model),
-            "not_embedded": self._indexer.skipped,
+            "not_embedded": self._indexer.skipped, "formed_without_vectors": self._write_path.forming.without_vectors,
         }  # fmt: skip
         if self._indexer.waits_for:
             shown["indexer_waits_for"] = self._indexer.waits_for
@@ -122,28 +123,3 @@ class SemanticHandlers(Handlers):
         self._indexer.close()
         self._live.close()
         self.state.close()
-
-    def _with_rules(self, effect: Callable[[SemanticTransaction, Event, writing.FormationRules], None]) -> Effect:
-        return lambda transaction, event: effect(transaction, event, self._rules)
-
-    def _update(self, transaction: SemanticTransaction, event: Event) -> None:
-        self._answered(transaction, event, lambda: writing.update_memory(transaction, event, self._rules))
-
-    def _invalidate(self, transaction: SemanticTransaction, event: Event) -> None:
-        self._answered(transaction, event, lambda: writing.invalidate_memory(transaction, event))
-
-    def _answered(self, transaction: SemanticTransaction, event: Event, effect: Callable[[], Memory]) -> None:
-        """Reply with the memory, or with the refusal: nothing was changed where a rule refused."""
-        outcome: Message | AicoMemoryError
-        try:
-            memory = effect()
-            outcome = semantic_pb2.MemoryPage(records=[record_message(memory, transaction.evidence(memory.memory_id))])
-        except AicoMemoryError as error:
-            if error.code not in _REFUSALS:
-                raise
-            outcome = error
-        if event.reply_to:
-            transaction.emit(reply_record(event, outcome))
-
-
-_REFUSALS = frozenset({"not_found", "immutable", "refused_transition", "invalid_message"})

@@ -17,7 +17,7 @@ from aico_memory.settings.semantic import SemanticSettings
 from aico_memory.stores.semantic.port import IndexJob, IndexQueue, SemanticStore
 from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
-from services.semantic.writing import FormationRules
+from services.semantic.tokens import FormationRules
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger

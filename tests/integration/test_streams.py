@@ -100,7 +100,8 @@ def test_every_message_is_found_after_the_replay(twice: tuple[Replayed, Replayed
             for message in [step["message"] for step in steps if "message" in step]:
                 if message["label"] in edited:
                     continue
-                found = client.search(message["content"], message["user"], top_k=3)
+                where = {f"{kind}_id": message[kind] for kind in ("group", "project") if kind in message}
+                found = client.search(message["content"], message["user"], top_k=3, **where)
                 assert message["content"] in contents(found), message["label"]
                 asked += 1
             for update in [step["update"] for step in steps if "update" in step]:

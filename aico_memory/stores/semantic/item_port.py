@@ -27,6 +27,11 @@ Vector = npt.NDArray[np.float32]
 StatementState = Literal["kept", "review", "sleep"]
 # Decay of confidence, drift of utility, rehearsal.
 Upkeep = Literal["decay", "drift", "rehearsal"]
+# What use and time change of a memory, and no index holds.
+STRENGTHS = (
+    "confidence", "utility", "stability", "difficulty", "storage_strength", "access_count", "last_accessed_us",
+    "reference_count", "last_referenced_us",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,8 @@ class ItemReads(Protocol):
     def newest(self, scope: Scope, limit: int) -> list[Known]:
         """Active items, what was said last first."""
 
-    def variants(self, memory_id: bytes) -> list[Known]:
-        """What hangs on an item, whatever its status, by ascending id."""
+    def variants(self, memory_ids: Sequence[bytes]) -> list[Known]:
+        """What hangs on these items, whatever its status, by ascending id."""
 
     def nearest(self, scope: Scope, fingerprint: str, vector: Vector, limit: int) -> list[Neighbour]:
         """Active items by cosine similarity under that model, in hundredths, the closest first."""
@@ -72,14 +77,17 @@ class ItemReads(Protocol):
     def similarities(self, memory_ids: Sequence[bytes], fingerprint: str, vector: Vector) -> dict[bytes, float]:
         """Cosine similarity, in hundredths, of those of these items that have a vector of that model."""
 
+    def former_vector(self, memory_id: bytes, fingerprint: str) -> Vector | None:
+        """The vector of an item under that model, whichever of its texts it was made for."""
+
     def active_count(self, scope: Scope) -> int:
         """Active items of a scope that are not dormant."""
 
     def active_outlines(self, scope: Scope) -> list[Memory]:
         """Active items that are not dormant, without their words: all sealed fields are empty. By ascending id."""
 
-    def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[str]:
-        """The last records of a session up to that moment, the newest last."""
+    def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[tuple[int, str]]:
+        """The last records of a session up to that moment, when each was said and its text, the newest last."""
 
     def statements(self, scope: Scope, key: str, limit: int) -> list[Statement]:
         """Kept statements of a key, the newest `limit` of them, in the order of saying."""
@@ -147,6 +155,9 @@ class ItemReads(Protocol):
     def explanation(self, event_id: bytes, scopes: Sequence[Scope]) -> Explanation | None:
         """What the write path did with an event of these scopes."""
 
+    def explanations(self, scopes: Sequence[Scope], since_us: int, until_us: int, limit: int) -> list[Explanation]:
+        """What was done with events of these scopes in [since, until), the newest first."""
+
     def explained(self, event_id: bytes) -> bool:
         """Whether the write path has worked on an event."""
 
@@ -162,6 +173,9 @@ class ItemWrites(ItemReads, Protocol):
 
     def put_item(self, item: Known, tokens: Sequence[str] | None, sequence: int) -> bool:
         """Store an item as it is now, with its reading; True where it is new. `tokens` where its text is new."""
+
+    def set_strength(self, memory: Memory) -> None:
+        """Strengths and counts of use of a memory as they are now; no index holds any of them."""
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
         """The vector of an item's present text, so that the indexer need not ask for it."""

@@ -94,6 +94,18 @@ class SqlBookReads:
                 return explanation_of(opened)
         return None
 
+    def explanations(self, scopes: Sequence[Scope], since_us: int, until_us: int, limit: int) -> list[Explanation]:
+        scoped, values = rows.within(scopes)
+        sql = (
+            f"SELECT m.owner, m.event_id, m.body FROM explanation m WHERE {scoped} AND m.at_us >= ? AND m.at_us < ? "
+            "ORDER BY m.at_us DESC, m.event_id DESC LIMIT ?"
+        )
+        found = [
+            self._opened_body(owner, body, b"explanation\0" + event_id)
+            for owner, event_id, body in self._rows(sql, (*values, since_us, until_us, limit))
+        ]
+        return [explanation_of(body) for body in found if body is not None]
+
     def explained(self, event_id: bytes) -> bool:
         return bool(self._rows("SELECT 1 FROM explanation WHERE event_id = ?", (event_id,)))
 

@@ -10,7 +10,7 @@ from aico_memory.domain.graph.relations import Relation, RelationKey
 from aico_memory.domain.memory import Evidence, Evolution, Memory
 from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
 from aico_memory.stores.semantic import rows
-from aico_memory.stores.semantic.item_port import StatementState, Vector
+from aico_memory.stores.semantic.item_port import STRENGTHS, StatementState, Vector
 from aico_memory.stores.semantic.sql_bookkeeping import SqlBookWrites
 from aico_memory.stores.semantic.sql_graph import SqlGraphWrites
 from aico_memory.stores.semantic.sql_items import IN_LISTED, SqlItemReads, predicate_text
@@ -68,6 +68,11 @@ class SqlItemWrites(SqlItemReads, SqlGraphWrites, SqlBookWrites):
         object_ = self._digested(f"object\0{item.object_key}") if item.object_key else None
         self.connection.execute(_READ_AS, (reading, int(item.single_valued), predicate, object_, memory.memory_id))
         return not stands
+
+    def set_strength(self, memory: Memory) -> None:
+        values = [getattr(memory, name) for name in STRENGTHS]
+        assigned = ", ".join(f"{name} = ?" for name in STRENGTHS)
+        self.connection.execute(f"UPDATE memory SET {assigned} WHERE memory_id = ?", (*values, memory.memory_id))
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
         self.connection.execute(_NAME_MODEL, (fingerprint,))

@@ -79,8 +79,10 @@ class SqlItemReads:
     def newest(self, scope: Scope, limit: int) -> list[Known]:
         return self._opened(f"WHERE {_ACTIVE} ORDER BY m.said_at_us DESC, m.memory_id DESC LIMIT ?", [*scope, limit])
 
-    def variants(self, memory_id: bytes) -> list[Known]:
-        return self._opened("WHERE m.variant_of = ? ORDER BY m.memory_id", [memory_id])
+    def variants(self, memory_ids: Sequence[bytes]) -> list[Known]:
+        if not memory_ids:
+            return []
+        return self._opened(f"WHERE m.variant_of IN {IN_LISTED} ORDER BY m.memory_id", [listed(memory_ids)])
 
     def mentioning(self, scope: Scope, entities: Sequence[str], limit: int) -> list[Known]:
         digests = [self._digested(f"{scope.key}\0{uri}") for uri in entities]
@@ -104,6 +106,15 @@ class SqlItemReads:
             ).fetchall()
         return _similarities(found, vector)
 
+    def former_vector(self, memory_id: bytes, fingerprint: str) -> Vector | None:
+        sql = (
+            "SELECT v.half_floats FROM memory m JOIN vector v USING (row_no) JOIN fingerprint f USING (fingerprint_no) "
+            "WHERE m.memory_id = ? AND f.fingerprint = ?"
+        )
+        with self._reading() as connection:
+            row = connection.execute(sql, (memory_id, fingerprint)).fetchone()
+        return None if row is None else np.frombuffer(row[0], dtype="<f2").astype(np.float32)
+
     def active_count(self, scope: Scope) -> int:
         with self._reading() as connection:
             return int(connection.execute(f"SELECT count(*) FROM memory m WHERE {_ACTIVE}", scope).fetchone()[0])
@@ -113,12 +124,13 @@ class SqlItemReads:
         with self._reading() as connection:
             return [rows.outline(scope, row) for row in connection.execute(sql, scope)]
 
-    def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[str]:
+    def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[tuple[int, str]]:
         clause = (
             f"WHERE {_OF_SCOPE} AND m.session_id = ? AND m.said_at_us <= ? AND m.kind = 'record' "
             "ORDER BY m.said_at_us DESC, m.row_no DESC LIMIT ?"
         )
-        return [one.memory.text for one in self._opened(clause, [*scope, session_id, said_at_us, limit])][::-1]
+        found = self._opened(clause, [*scope, session_id, said_at_us, limit])
+        return [(one.memory.said_at_us, one.memory.text) for one in found][::-1]
 
     def statements(self, scope: Scope, key: str, limit: int) -> list[Statement]:
         clause = (

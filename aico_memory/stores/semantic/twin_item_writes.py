@@ -14,7 +14,7 @@ from aico_memory.domain.graph.entities import Entity, Merge
 from aico_memory.domain.graph.relations import Relation, RelationKey
 from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope
 from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
-from aico_memory.stores.semantic.item_port import Interaction, StatementState, Upkeep, Vector
+from aico_memory.stores.semantic.item_port import STRENGTHS, Interaction, StatementState, Upkeep, Vector
 from aico_memory.stores.semantic.port import KeptVector
 from aico_memory.stores.semantic.twin_items import HOUR_US, TwinItemReads
 
@@ -39,6 +39,11 @@ class TwinItemWrites(TwinItemReads):
             self.replace(item.memory, tokens, sequence)
         self.tables.readings[memory_id] = replace(item, injected=False)
         return new
+
+    def set_strength(self, memory: Memory) -> None:
+        key = self.tables.keys[memory.memory_id]
+        changed = {name: getattr(memory, name) for name in STRENGTHS}
+        self.tables.memories[key] = replace(self.tables.memories[key], **changed)
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
         tables = self.tables

@@ -111,8 +111,8 @@ class TwinItemReads:
     def newest(self, scope: Scope, limit: int) -> list[Known]:
         return _newest(self._items(lambda one: _counts(one, scope)))[:limit]
 
-    def variants(self, memory_id: bytes) -> list[Known]:
-        return self._items(lambda one: one.variant_of == memory_id)
+    def variants(self, memory_ids: Sequence[bytes]) -> list[Known]:
+        return self._items(lambda one: one.variant_of in memory_ids)
 
     def mentioning(self, scope: Scope, entities: Sequence[str], limit: int) -> list[Known]:
         found = self._items(lambda one: _counts(one, scope) and bool(set(one.entities) & set(entities)))
@@ -134,6 +134,10 @@ class TwinItemReads:
                 found[memory_id] = round(float(half @ vector), 2)
         return found
 
+    def former_vector(self, memory_id: bytes, fingerprint: str) -> Vector | None:
+        kept = self.tables.vectors.get(fingerprint, {}).get(self.tables.keys.get(memory_id, 0))
+        return None if kept is None else kept.vector.astype(np.float16).astype(np.float32)
+
     def active_count(self, scope: Scope) -> int:
         return len(self._items(lambda one: _counts(one, scope)))
 
@@ -141,12 +145,12 @@ class TwinItemReads:
         found = self._items(lambda one: _counts(one, scope))
         return [replace(one.memory, text="", entities=(), fact_key="", speaker="") for one in found]
 
-    def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[str]:
+    def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[tuple[int, str]]:
         found = [
             (one.said_at_us, key, one.text) for key, one in self.tables.memories.items()
             if (one.scope, one.session_id, one.kind) == (scope, session_id, RECORD) and one.said_at_us <= said_at_us
         ]  # fmt: skip
-        return [text for _, _, text in sorted(found)[-limit:]]
+        return [(at_us, text) for at_us, _, text in sorted(found)[-limit:]]
 
     def statements(self, scope: Scope, key: str, limit: int) -> list[Statement]:
         found = [one for one, state in self.tables.statements.values() if state == "kept" and one.scope == scope]
@@ -223,6 +227,12 @@ class TwinItemReads:
     def explanation(self, event_id: bytes, scopes: Sequence[Scope]) -> Explanation | None:
         scope, _, found = self.tables.explanations.get(event_id, (None, 0, None))
         return found if scope in scopes else None
+
+    def explanations(self, scopes: Sequence[Scope], since_us: int, until_us: int, limit: int) -> list[Explanation]:
+        found = [
+            (at, one) for scope, at, one in self.tables.explanations.values() if scope in scopes and since_us <= at < until_us
+        ]
+        return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].event_id), reverse=True)][:limit]
 
     def explained(self, event_id: bytes) -> bool:
         return event_id in self.tables.explanations

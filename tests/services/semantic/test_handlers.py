@@ -85,6 +85,7 @@ class Worker:
 
     def tell(self, message, user="ada", event_id=None, reply=False) -> Event:
         event = self.event(message, user, event_id, reply)
+        self.handlers.prepare([event])
         with self.handlers.state.transaction() as transaction:
             self.handlers.apply(transaction, event)
             transaction.set_cursor(1, event.global_sequence)
@@ -122,6 +123,8 @@ class Worker:
         return self.ask(query, user)
 
     def found(self, text, **fields):
+        """Texts of the records that are found; items have tests of their own."""
+        fields.setdefault("filters", semantic_pb2.SearchFilters(kinds=["record"]))
         answer = self.search(text, **fields)
         texts = {record.memory_id: record.text for record in answer.records}
         return {one.retriever: [texts[memory_id] for memory_id in one.memory_ids] for one in answer.lists}
@@ -253,7 +256,8 @@ def test_an_edit_is_found_by_its_new_words_and_the_old_text_stays_known(worker):
     assert [(one.text, one.status) for one in then.records] == [("I live in Rome", "superseded")]
     assert [len(one.memory_ids) for one in then.lists] == [1, 1]
     assert [one.method for one in then.records[0].sources] == ["rule"]
-    assert len(worker.ask(semantic_pb2.ListMemories(user_id="ada")).records) == 1
+    records = semantic_pb2.SearchFilters(kinds=["record"])
+    assert len(worker.ask(semantic_pb2.ListMemories(user_id="ada", filters=records)).records) == 1
     changes = worker.ask(semantic_pb2.MemoryHistoryRequest(user_id="ada", memory_id=memory_id)).changes
     assert [(one.what, one.old_value, one.new_value) for one in changes] == [
         ("created", "", "I live in Rome"), ("text", "I live in Rome", "I live in Oslo")

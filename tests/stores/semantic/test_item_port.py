@@ -99,8 +99,8 @@ def test_one_open_active_item_holds_a_key_and_bounded_ones_stand_beside_it(store
 
 def test_variants_are_told_by_what_they_hang_on(store):
     put(store, an_item(1), an_item(2, "Oslo", variant_of=memory_id(1)))
-    assert texts(store.variants(memory_id(1))) == ["User lives in Oslo"]
-    assert store.variants(memory_id(2)) == []
+    assert texts(store.variants([memory_id(1), memory_id(2)])) == ["User lives in Oslo"]
+    assert store.variants([memory_id(2)]) == [] == store.variants([])
 
 
 def test_the_nearest_items_are_active_of_the_scope_and_of_the_model(store):
@@ -126,6 +126,8 @@ def test_a_kept_vector_needs_no_embedding_until_the_text_changes(store, queue):
     put(store, an_item(1, "Rome and Bern", version=2))
     assert [one.version for one in queue.unembedded([key], "m")] == [2]
     assert store.nearest(ADA, "m", unit(1, 0), 5) == []
+    assert store.former_vector(memory_id(1), "m").tolist() == [1, 0]
+    assert store.former_vector(memory_id(1), "n") is None
 
 
 def test_statements_of_a_key_come_in_the_order_of_saying_and_the_oldest_drop_out(store):
@@ -312,6 +314,8 @@ def test_an_explanation_comes_back_whole_and_to_its_scope_only(store):
         assert transaction.explained(memory_id(5))
     assert store.explanation(memory_id(5), [ADA]) == told
     assert store.explanation(memory_id(5), [BEN]) is None
+    assert store.explanations([ADA, BEN], 10, 11, 5) == [told]
+    assert store.explanations([ADA], 0, 10, 5) == [] == store.explanations([BEN], 0, 99, 5)
     with store.transaction() as transaction:
         transaction.explain(replace(told, density=4), ADA, "ada", 12)
     assert store.explanation(memory_id(5), [ADA]).density == 4
@@ -342,6 +346,16 @@ def test_only_the_last_questions_of_a_scope_stay(store):
     assert store.questions(ADA, "other", 9) == []
 
 
+def test_strengths_change_without_work_for_the_indexes(store, queue):
+    put(store, an_item(1))
+    with store.transaction() as transaction:
+        memory = transaction.memory(memory_id(1))
+        transaction.set_strength(replace(memory, stability=9.0, access_count=4, text="ignored"))
+    found = store.known([memory_id(1)], [ADA])[0].memory
+    assert (found.stability, found.access_count, found.text) == (9.0, 4, "User lives in Rome")
+    assert queue.pending_count() == 1
+
+
 def test_outlines_hold_no_words(store):
     put(store, an_item(1, entities=("entity://name/anna",), pinned=True, importance=0.3))
     put(store, an_item(2, "x", tier="dormant", valid_until_us=9))
@@ -356,8 +370,8 @@ def test_a_session_tells_its_last_records_up_to_a_moment(store):
         for number, at in ((1, 100), (2, 300), (3, 200), (4, 300)):
             transaction.add(a_memory(number, f"said {number}", said_at_us=at), (), (), 1)
         transaction.add(a_memory(5, "elsewhere", session_id="s2"), (), (), 1)
-    assert store.said_before(ADA, "s1", 300, 3) == ["said 3", "said 2", "said 4"]
-    assert store.said_before(ADA, "s1", 250, 3) == ["said 1", "said 3"]
+    assert store.said_before(ADA, "s1", 300, 3) == [(200, "said 3"), (300, "said 2"), (300, "said 4")]
+    assert store.said_before(ADA, "s1", 250, 3) == [(100, "said 1"), (200, "said 3")]
     assert store.said_before(BEN, "s1", 300, 3) == []
 
 

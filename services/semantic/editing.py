@@ -1,0 +1,213 @@
+"""What people do to memories by hand: edits, and deletions, which withdraw. Both reach what rests on the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.domain.formation.entities import extract_entities
+from aico_memory.domain.formation.language import guess_language
+from aico_memory.domain.gate.rewording import key_for, restated, reworded
+from aico_memory.domain.gate.statement import Known
+from aico_memory.domain.lifecycle import withdrawn
+from aico_memory.domain.memory import RECORD, Evidence, Evolution, Memory
+from aico_memory.domain.strength.confidence import written_confidence
+from aico_memory.domain.temporal.evolution import differences
+from aico_memory.errors import ImmutableItem, InvalidMessage, NotFound, ReadOnly, RefusedTransition
+from aico_memory.ids import derive_id
+from aico_memory.settings.identity import IdentitySettings
+from aico_memory.settings.memory_model import ConfidenceSettings
+from aico_memory.stores.semantic.port import SemanticTransaction
+from services.semantic.convert import id_bytes, id_text, scopes_of
+from services.semantic.forming import Forming, Prepared, facts_of
+from services.semantic.gating import Gating
+from services.semantic.graphing import Graphing
+from services.semantic.saying import Said
+from services.semantic.tokens import FormationRules
+from services.semantic.writing import announce
+
+EDITABLE = ("active", "candidate", "shadow")
+_EXPLICIT = "user_explicit"
+
+
+class Editing:
+    """The verbs `update` and `delete`."""
+
+    def __init__(
+        self,
+        rules: FormationRules,
+        forming: Forming,
+        gating: Gating,
+        graphing: Graphing,
+        identity: IdentitySettings,
+        confidence: ConfidenceSettings,
+    ) -> None:
+        self._rules = rules
+        self._forming = forming
+        self._gating = gating
+        self._graphing = graphing
+        self._identity = identity
+        self._confidence = confidence
+
+    def update(self, transaction: SemanticTransaction, event: Event) -> Memory:
+        """A person's edit: the memory has the new text from now on, the old text stays as a superseded version.
+
+        Raises NotFound, ImmutableItem, RefusedTransition, ReadOnly, InvalidMessage.
+        """
+        message = event.message
+        known = self._editable(transaction, event)
+        memory = known.memory
+        if memory.text == message.text and not message.metadata_json:
+            return memory
+        at_us = event.occurred_us
+        former = replace(
+            memory, memory_id=derive_id(event.event_id, "version").bytes, status="superseded", invalidated_at_us=at_us,
+            updated_at_us=at_us, superseded_by=memory.memory_id, version_of=memory.memory_id, pinned=False,
+        )  # fmt: skip
+        language = guess_language(message.text, self._rules.languages)
+        edited = replace(
+            memory, text=message.text, language=language, recorded_at_us=at_us, updated_at_us=at_us, version=memory.version + 1,
+            entities=extract_entities(message.text, self._rules.gazetteer, language), write_source="manual",
+        )  # fmt: skip
+        transaction.put_item(replace(known, memory=former), self._rules.tokens(former), event.global_sequence)
+        if memory.kind == RECORD:
+            transaction.replace(edited, self._rules.tokens(edited), event.global_sequence)
+        else:
+            edited = self._reread(transaction, event, known, edited)
+        vector = self._forming.vectors.of(message.text)
+        if vector is not None:
+            transaction.keep_vector(memory.memory_id, self._forming.vectors.fingerprint, vector)
+        transaction.add_evidence(
+            Evidence(
+                memory.memory_id, event.event_id.bytes, _EXPLICIT, at_us, role="user", said_at_us=at_us,
+                session_id=memory.session_id, metadata_json=message.metadata_json,
+            )
+        )  # fmt: skip
+        change = Evolution(memory.memory_id, "text", memory.text, message.text, at_us, event.event_id.bytes, "edited")
+        transaction.add_evolution(change)
+        announce(transaction, event.event_id, at_us, event.user, memory.scope, "updated", [memory.memory_id], "edited", "edit")
+        if memory.kind == RECORD:
+            self._say_anew(transaction, event, memory, message.text)
+        return edited
+
+    def invalidate(self, transaction: SemanticTransaction, event: Event) -> Memory:
+        """Delete means withdraw: seen no more, except by who asks what was known before. Raises NotFound, ImmutableItem.
+
+        With a record go the items that rest on it alone; with an item the records that
+        say it: what a person wants gone is found under neither.
+        """
+        known = self._owned(transaction, event)
+        if known.memory.status == "invalid":
+            return known.memory
+        if known.memory.immutable:
+            raise ImmutableItem(f"The memory {id_text(known.memory.memory_id)} is immutable")
+        gone = self._withdraw(transaction, event, known)
+        taken = [known.memory.memory_id]
+        for other in self._resting(transaction, known):
+            if not other.memory.immutable and other.memory.status != "invalid":
+                self._withdraw(transaction, event, other)
+                taken.append(other.memory.memory_id)
+        reason = event.message.reason or "deleted"
+        announce(transaction, event.event_id, event.occurred_us, event.user, gone.scope, "invalidated", taken, reason, "delete")
+        return gone
+
+    def _withdraw(self, transaction: SemanticTransaction, event: Event, known: Known) -> Memory:
+        before, at_us = known.memory, event.occurred_us
+        gone = withdrawn(before, at_us)
+        transaction.put_item(replace(known, memory=gone), None, event.global_sequence)
+        for change in differences(before, gone, at_us, event.event_id.bytes, event.message.reason):
+            transaction.add_evolution(change)
+        held = transaction.statement(before.memory_id)
+        if held is not None and held[1] != "kept":
+            transaction.drop_statement(before.memory_id)
+        self._graphing.follow(transaction, [replace(known, memory=gone)])
+        return gone
+
+    def _resting(self, transaction: SemanticTransaction, known: Known) -> Sequence[Known]:
+        """Of a record: items that nothing else proves. Of an item: the records of what said it."""
+        memory = known.memory
+        events = {one.event_id for one in transaction.evidence(memory.memory_id)}
+        others = {one for event_id in sorted(events) for one in transaction.items_of_event(event_id)} - {memory.memory_id}
+        found = transaction.known(sorted(others), [memory.scope])
+        if memory.kind != RECORD:
+            return [one for one in found if one.memory.kind == RECORD]
+        counts = transaction.evidence_counts([one.memory.memory_id for one in found])
+        return [one for one in found if one.memory.kind != RECORD and counts[one.memory.memory_id] <= 1]
+
+    def _reread(self, transaction: SemanticTransaction, event: Event, known: Known, edited: Memory) -> Memory:
+        """The item with the reading of its new text; its statement says the same, so that later ones meet it there."""
+        formed = self._forming.form(_said(event, edited, edited.said_at_us))
+        item = reworded(replace(known, memory=known.memory), edited.text, facts_of(formed))
+        key = key_for(item, edited.text) if item.predicate else edited.fact_key
+        if key != edited.fact_key and any(
+            one.memory.status == "active" and one.memory.memory_id != edited.memory_id
+            for one in transaction.by_key(edited.scope, key)
+        ):
+            raise InvalidMessage("Another memory says so already", "Delete this one instead.")
+        believed = written_confidence(self._confidence.explicit, _EXPLICIT, 1, self._confidence)
+        edited = replace(edited, fact_key=key, confidence=max(edited.confidence, believed))
+        transaction.put_item(replace(item, memory=edited), self._rules.tokens(edited), event.global_sequence)
+        self._graphing.follow(transaction, [replace(item, memory=edited)])
+        held = transaction.statement(edited.memory_id)
+        if held is not None:
+            statement, state = held
+            for one in transaction.statements(edited.scope, statement.key, 10_000) if state == "kept" else ():
+                repeats = one.fact.object_key == known.object_key and one.statement_id != edited.memory_id
+                if repeats and not transaction.known([one.statement_id], [edited.scope]):
+                    transaction.drop_statement(one.statement_id)
+            transaction.keep_statement(restated(statement, item, edited.text, event.occurred_us), state)
+        return edited
+
+    def _say_anew(self, transaction: SemanticTransaction, event: Event, record: Memory, text: str) -> None:
+        """What an edited message states now; what only its old words said was never true."""
+        said = _said(event, replace(record, text=text), record.said_at_us)
+        formed = self._forming.form(said)
+        vectors = self._forming.vectors
+        now = {(fact.subject, fact.predicate, fact.object_key) for fact in facts_of(formed)}
+        stays = set()
+        place = len(facts_of(formed))
+        for item in self._resting(transaction, Known(record)):
+            reading = (item.subject, item.predicate, item.object_key)
+            held = transaction.statement(item.memory.memory_id)
+            if reading in now:
+                stays.add(reading)
+            elif held is not None and item.memory.status in EDITABLE and not item.memory.immutable:
+                fact = replace(held[0].fact, act="retract", corrected=item.object_key, explicit=True)
+                place += 1
+                taken = self._gating.statement(replace(said, said_at_us=event.occurred_us), formed, fact, place)
+                closing = derive_id(event.event_id, "closing", place).bytes
+                self._gating.judge(transaction, taken, closing, formed, vectors, event.global_sequence)
+        facts = tuple(one for one in formed.facts if (one.subject, one.predicate, one.object_key) not in stays)
+        plans = tuple(one for one in formed.foresight if (one.subject, one.predicate, one.object_key) not in stays)
+        known_now = replace(said, said_at_us=event.occurred_us)
+        self._gating.take(transaction, Prepared(known_now, replace(formed, facts=facts, foresight=plans), vectors))
+
+    def _editable(self, transaction: SemanticTransaction, event: Event) -> Known:
+        known = self._owned(transaction, event)
+        memory = known.memory
+        if memory.immutable:
+            raise ImmutableItem(f"The memory {id_text(memory.memory_id)} is immutable")
+        if memory.status not in EDITABLE:
+            raise RefusedTransition(f"A memory that is {memory.status} cannot be edited")
+        if memory.kind != RECORD and self._gating.policy(transaction, memory.scope).read_only:
+            raise ReadOnly(f"The items of {memory.scope.key} are read-only")
+        return known
+
+    def _owned(self, transaction: SemanticTransaction, event: Event) -> Known:
+        """Whose word it is may change it, in whichever of the named scopes it lies."""
+        message = event.message
+        names = self._identity.names(event.user)
+        scopes = scopes_of(message.scopes, event.user, names)
+        found = transaction.known([id_bytes(message.memory_id)], scopes)
+        if not found or found[0].memory.owner not in names:
+            raise NotFound(f"No memory {message.memory_id} of this user")
+        return found[0]
+
+
+def _said(event: Event, memory: Memory, said_at_us: int) -> Said:
+    return Said(
+        event_id=event.event_id, text=memory.text, role="user", name=memory.speaker, owner=memory.owner, scope=memory.scope,
+        said_at_us=said_at_us, occurred_us=event.occurred_us, received_us=event.received_us, session_id=memory.session_id,
+        sequence=event.global_sequence, group_id=memory.group_id, project_id=memory.project_id,
+    )  # fmt: skip

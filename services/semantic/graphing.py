@@ -1,0 +1,79 @@
+"""The property graph follows the items: each item with a reading states one edge, under the item's own id."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from aico_memory.domain.formation.entities import slug
+from aico_memory.domain.gate.statement import Known
+from aico_memory.domain.graph.edges import Edge
+from aico_memory.domain.graph.entities import Entity, Identities, named
+from aico_memory.domain.graph.resolution import resolve
+from aico_memory.domain.memory import OPEN, Memory
+from aico_memory.domain.temporal.versions import version_of_memory
+from aico_memory.ids import derive_id
+from aico_memory.settings.memory_model import GraphSettings
+from aico_memory.stores.semantic.port import SemanticTransaction
+
+PERSON = "person"
+_SPEAKER = "user"
+# Types of URIs that say nothing of what bears the name.
+_UNTYPED = frozenset({"name", "handle"})
+_STATED = frozenset({"active", "superseded", "expired", "disabled", "invalid"})
+
+
+class Graphing:
+    """Keeps entities and edges in step with items."""
+
+    def __init__(self, figures: GraphSettings) -> None:
+        self._figures = figures
+
+    def follow(self, transaction: SemanticTransaction, changed: Sequence[Known]) -> None:
+        """Edges of these items as they are believed now; what waits for review states nothing yet."""
+        stated = [one for one in changed if one.predicate and one.memory.status in _STATED and not one.memory.variant_of]
+        histories = transaction.histories([one.memory.memory_id for one in stated])
+        for item in stated:
+            memory = item.memory
+            edge = transaction.edge_of(memory.memory_id)
+            subject = edge.subject if edge else self._entity(transaction, memory, item.subject, _type_of(item.subject, memory))
+            object_ = edge.object if edge else self._object(transaction, item)
+            beliefs = version_of_memory(memory, histories[memory.memory_id]).beliefs
+            transaction.put_edge(
+                Edge(memory.memory_id, memory.scope, subject, item.predicate, object_, item.value or item.object_key,
+                     item.single_valued, memory.confidence, memory.memory_id, beliefs),
+                memory.owner,
+            )  # fmt: skip
+
+    def _object(self, transaction: SemanticTransaction, item: Known) -> bytes | None:
+        """The entity that the object names; None where it is a value and no name."""
+        wanted = slug(item.value)
+        for uri in item.memory.entities:
+            type_, _, name = uri.removeprefix("entity://").partition("/")
+            if name and name == wanted:
+                return self._entity(transaction, item.memory, item.value, "" if type_ in _UNTYPED else type_)
+        return None
+
+    def _entity(self, transaction: SemanticTransaction, memory: Memory, name: str, type_: str) -> bytes:
+        """The entity that a name means in the scope, made where there is none; merges are followed."""
+        known = transaction.entities_named(memory.scope, [name])
+        found = resolve(name, type_, memory.scope, known, (), self._figures)
+        if found.entity_id is None:
+            entity_id = derive_id(uuid.UUID(bytes=memory.memory_id), f"entity {name}").bytes
+            made = Entity(entity_id, memory.scope, name, type_, memory.created_at_us)
+            transaction.put_entity(made, memory.owner)
+            return entity_id
+        entity = next(one for one in known if one.entity_id == found.entity_id)
+        fuller = named(entity, name)
+        if fuller is not entity:
+            transaction.put_entity(fuller, memory.owner)
+        merges = transaction.merges(memory.scope)
+        return Identities(merges, OPEN).canonical(entity.entity_id) if merges else entity.entity_id
+
+
+def _type_of(subject: str, memory: Memory) -> str:
+    if subject == _SPEAKER or subject.startswith(f"{_SPEAKER}:"):
+        return PERSON
+    wanted = slug(subject)
+    types = [uri.removeprefix("entity://").partition("/") for uri in memory.entities]
+    return next((type_ for type_, _, name in types if name == wanted and type_ not in _UNTYPED), "")

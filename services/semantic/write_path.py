@@ -1,0 +1,101 @@
+"""The write path put together: forming before the transaction; gate, persistence and edits inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from google.protobuf.message import Message
+
+from aico_memory.contracts.envelope import Event, reply_record
+from aico_memory.contracts.registry import topic_of
+from aico_memory.contracts.v1 import semantic_pb2, working_pb2
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.memory import Memory
+from aico_memory.errors import AicoMemoryError
+from aico_memory.settings.root import Settings
+from aico_memory.stores.semantic.item_port import ItemReads
+from aico_memory.stores.semantic.port import SemanticTransaction
+from services.semantic.activation import Activation
+from services.semantic.convert import record_message
+from services.semantic.editing import Editing
+from services.semantic.embedding import Embedder
+from services.semantic.forming import Forming
+from services.semantic.gating import Gating
+from services.semantic.graphing import Graphing
+from services.semantic.persisting import Persisting
+from services.semantic.tokens import FormationRules
+from services.semantic.writing import Writing, ask_for_maintenance
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+Effect = Callable[[SemanticTransaction, Event], None]
+# What a person is told; anything else is tried again.
+REFUSALS = frozenset({"not_found", "immutable", "refused_transition", "invalid_message", "read_only", "access_denied"})
+_DAY_US = 86_400_000_000
+
+
+class WritePath:
+    """What each event does to L1."""
+
+    def __init__(
+        self,
+        reads: ItemReads,
+        rules: FormationRules,
+        tables: FormationTables,
+        embedder: Embedder,
+        settings: Settings,
+        log: FilteringBoundLogger,
+    ) -> None:
+        figures, model = settings.write_path, settings.memory_model
+        self._work = figures.work
+        self.forming = Forming(reads, tables, rules.gazetteer, embedder, figures.work, log)
+        self.graphing = Graphing(model.graph)
+        self.persisting = Persisting(rules, self.graphing, model, figures)
+        self.gating = Gating(tables, self.persisting, model, figures)
+        self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting)
+        self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
+        self.activation = Activation(figures, model.retention, settings.identity)
+        self.effects: Mapping[str, Effect] = {
+            topic_of(working_pb2.Message).name: self.writing.write,
+            topic_of(working_pb2.ToolResult).name: self.writing.write,
+            topic_of(working_pb2.Turn).name: self.writing.write,
+            topic_of(semantic_pb2.UpdateMemory).name: self._update,
+            topic_of(semantic_pb2.InvalidateMemory).name: self._invalidate,
+            topic_of(semantic_pb2.ReplayExperiences).name: self.writing.replay,
+            topic_of(semantic_pb2.MemoriesUsed).name: self.activation.note_use,
+            topic_of(semantic_pb2.Reindex).name: ask_for_maintenance,
+        }
+
+    def prepare(self, events: Sequence[Event]) -> None:
+        """Read what the events state and embed it, before the transaction."""
+        self.forming.prepare(events)
+
+    def applied(self, transaction: SemanticTransaction, event: Event) -> None:
+        """After each event: now and then, what is not kept longer goes."""
+        if event.global_sequence % self._work.pruned_every == 0:
+            transaction.forget_before(event.occurred_us - round(self._work.kept_days * _DAY_US), event.occurred_us)
+
+    def _update(self, transaction: SemanticTransaction, event: Event) -> None:
+        answered(transaction, event, lambda: _page(transaction, self.editing.update(transaction, event)))
+
+    def _invalidate(self, transaction: SemanticTransaction, event: Event) -> None:
+        answered(transaction, event, lambda: _page(transaction, self.editing.invalidate(transaction, event)))
+
+
+def answered(transaction: SemanticTransaction, event: Event, effect: Callable[[], Message]) -> None:
+    """Reply with what the effect gives, or with the refusal: nothing was changed where a rule refused."""
+    outcome: Message | AicoMemoryError
+    try:
+        outcome = effect()
+    except AicoMemoryError as error:
+        if error.code not in REFUSALS:
+            raise
+        outcome = error
+    if event.reply_to:
+        transaction.emit(reply_record(event, outcome))
+
+
+def _page(transaction: SemanticTransaction, memory: Memory) -> Message:
+    return semantic_pb2.MemoryPage(records=[record_message(memory, transaction.evidence(memory.memory_id))])
