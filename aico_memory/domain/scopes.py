@@ -49,6 +49,11 @@ def shared(fact: FormedFact, owner: str, speaker: str, relations: Container[str]
     return fact
 
 
+def subject_in(scope: Scope, subject: str, owner: str) -> str:
+    """The subject under which a scope keeps what its owner says of `subject`: the reverse of `subject_for`."""
+    return _own(owner) if scope.kind != "user" and subject == SPEAKER else subject
+
+
 def subject_for(subject: str, memory: Memory, names: Container[str]) -> str:
     """The subject of an item as whoever goes by these names knows it: one's own is the speaker, others go by name."""
     if not subject.startswith(_MARK):

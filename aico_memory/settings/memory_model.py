@@ -145,6 +145,10 @@ class ForgettingSettings(Section):
 class EvolutionSettings(Section):
     """How change over time is kept and read."""
 
+    looked_at: int = Field(
+        20_000, ge=10, le=10_000_000,
+        description="Items (or edges) of the scopes that a question about time looks at; one that would need more is refused.",
+    )  # fmt: skip
     kept_days: float = Field(365.0, gt=0, le=36_500, description="Days that evolution records are kept.")
     trend_points: int = Field(3, ge=3, le=10_000, description="Fewest values that have a trend.")
     change_significance: float = Field(0.05, gt=0, lt=0.5, description="p-value below which a change point is reported.")

@@ -49,7 +49,10 @@ class Identities:
 
     def __init__(self, merges: Iterable[Merge], known_as_of_us: int) -> None:
         self._kept: dict[bytes, bytes] = {}
-        known = (one for one in merges if one.at_us <= known_as_of_us < one.undone_at_us)
+        known = (
+            one for one in merges
+            if one.at_us <= known_as_of_us and (one.undone_at_us >= OPEN or known_as_of_us < one.undone_at_us)
+        )  # fmt: skip
         for one in sorted(known, key=lambda one: (one.at_us, one.merge_id)):
             kept, absorbed = self.canonical(one.kept), self.canonical(one.absorbed)
             if kept != absorbed:

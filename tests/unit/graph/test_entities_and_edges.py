@@ -213,3 +213,9 @@ def test_between_two_dates_stands_what_came_and_went() -> None:
     edges = [ended(edge(1, 1, "works_at", 2), 10, 10, b""), edge(2, 1, "works_at", 3, 10), edge(3, 1, "likes", "tea")]
     came, went = changes(state_at(edges, NOBODY, 5, 5), state_at(edges, NOBODY, 15, 15))
     assert ([one.edge_id[0] for one in came], [one.edge_id[0] for one in went]) == ([2], [1])
+
+
+def test_with_all_that_is_known_a_merge_that_stands_is_followed_and_one_that_was_undone_is_not() -> None:
+    made = Merge(b"m", bytes([1]), bytes([9]), 5, "manual")
+    assert Identities([made], OPEN).canonical(bytes([9])) == bytes([1])
+    assert Identities([undone(made, 7)], OPEN).canonical(bytes([9])) == bytes([9])

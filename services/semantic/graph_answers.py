@@ -1,0 +1,254 @@
+"""Answers from the graph: who and what there is, what stands around it, ways, changes; and merges that can be undone."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import semantic_pb2, temporal_pb2
+from aico_memory.domain.formation.entities import slug
+from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours, paths, state_at
+from aico_memory.domain.graph.entities import Entity, Identities, Merge, merge, undone
+from aico_memory.domain.graph.traversal import hub, walk
+from aico_memory.domain.memory import OPEN, Memory, Scope
+from aico_memory.domain.scopes import GLOBAL
+from aico_memory.errors import InvalidMessage, NotFound, TooLarge
+from aico_memory.ids import derive_id
+from aico_memory.settings.identity import IdentitySettings
+from aico_memory.stores.semantic.item_port import ItemReads
+from aico_memory.stores.semantic.port import SemanticStore, SemanticTransaction
+from services.semantic.convert import id_bytes, id_text, record_message, scope_message
+from services.semantic.reach import asker_of
+
+_LIMIT, _MOST = 100, 1000
+_PATH_HOPS, _RELATION_HOPS, _MOST_HOPS = 3, 2, 6
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """The graph of one scope as it stood."""
+
+    scope: Scope
+    entities: dict[bytes, Entity]
+    merges: tuple[Merge, ...]
+    identities: Identities
+    edges: tuple[Edge, ...]
+
+    def meant(self, name: str) -> list[bytes]:
+        """The entities that an id or a name means, those that stand for others in place of them."""
+        found = [
+            one.entity_id
+            for one in self.entities.values()
+            if name == id_text(one.entity_id) or slug(name) in {slug(known) for known in one.names}
+        ]
+        return list(dict.fromkeys(self.identities.canonical(one) for one in found))
+
+    def at(self, t_us: int, known_us: int) -> GraphState:
+        return state_at(self.edges, self.identities, t_us, known_us)
+
+
+class GraphAnswers:
+    """Answers from the store; safe from many threads."""
+
+    def __init__(self, store: SemanticStore, clock: Clock, most: int, identity: IdentitySettings) -> None:
+        self._store = store
+        self._clock = clock
+        self._most = most
+        self._identity = identity
+
+    def entities(self, event: Event) -> temporal_pb2.GraphAnswer:
+        """The entities of the scopes, or those that bear a name."""
+        request: temporal_pb2.EntitiesRequest = event.message
+        answer = temporal_pb2.GraphAnswer()
+        for graph in self._graphs(event, OPEN, edges=False):
+            wanted = graph.meant(request.name) if request.name else [
+                one for one in graph.entities if graph.identities.canonical(one) == one
+            ]  # fmt: skip
+            answer.entities.extend(_entity(graph, one) for one in wanted)
+        del answer.entities[_count(request.limit) :]
+        return answer
+
+    def neighbours(self, event: Event) -> temporal_pb2.GraphAnswer:
+        """Edges of an entity as of a moment, with what stands at their other end. NotFound where nobody bears the name."""
+        request: temporal_pb2.NeighboursRequest = event.message
+        at_us, known_us = request.as_of_us or self._clock.now_us(), request.known_as_of_us or OPEN
+        answer = temporal_pb2.GraphAnswer()
+        for graph in self._graphs(event, known_us):
+            state = graph.at(at_us, known_us)
+            for entity_id in graph.meant(request.entity):
+                answer.entities.append(_entity(graph, entity_id))
+                answer.edges.extend(_edge(graph, edge, known_us) for edge, _ in neighbours(state, entity_id))
+        if not answer.entities:
+            raise _nobody(request.entity)
+        del answer.edges[_count(request.limit) :]
+        return answer
+
+    def paths(self, event: Event) -> temporal_pb2.GraphPaths:
+        """Ways between two entities as of a moment, the shortest first; none where they are not connected."""
+        request: temporal_pb2.PathsRequest = event.message
+        at_us, known_us = request.as_of_us or self._clock.now_us(), request.known_as_of_us or OPEN
+        hops, most = min(request.max_hops or _PATH_HOPS, _MOST_HOPS), _count(request.limit)
+        found: list[temporal_pb2.GraphPath] = []
+        known = {request.start: False, request.goal: False}
+        for graph in self._graphs(event, known_us):
+            starts, goals = graph.meant(request.start), graph.meant(request.goal)
+            known[request.start] |= bool(starts)
+            known[request.goal] |= bool(goals)
+            state = graph.at(at_us, known_us)
+            for start in starts:
+                for goal in goals:
+                    for way in paths(state, start, goal, hops, most):
+                        found.append(temporal_pb2.GraphPath(edges=[_edge(graph, edge, known_us) for edge in way]))
+        for name, there in known.items():
+            if not there:
+                raise _nobody(name)
+        found.sort(key=lambda way: len(way.edges))
+        return temporal_pb2.GraphPaths(paths=found[:most])
+
+    def changed(self, event: Event) -> temporal_pb2.GraphChanges:
+        """Edges that held at the end of a time and not at its beginning, and the other way round."""
+        request: temporal_pb2.GraphChangesRequest = event.message
+        until_us, known_us = request.until_us or self._clock.now_us(), request.known_as_of_us or OPEN
+        answer = temporal_pb2.GraphChanges()
+        for graph in self._graphs(event, known_us):
+            came, went = changes(graph.at(request.from_us, known_us), graph.at(until_us, known_us))
+            answer.came.extend(_edge(graph, edge, known_us) for edge in came)
+            answer.went.extend(_edge(graph, edge, known_us) for edge in went)
+        del answer.came[_MOST:]
+        del answer.went[_MOST:]
+        return answer
+
+    def hub(self, event: Event) -> semantic_pb2.MemoryPage:
+        """Active items that mention an entity under any of its names."""
+        request: temporal_pb2.HubRequest = event.message
+        records = []
+        for graph in self._graphs(event, OPEN, edges=False):
+            active = list(self._active(graph.scope))
+            named = {slug(request.entity.rpartition("/")[2])}
+            for entity_id in graph.meant(request.entity):
+                named |= {slug(name) for one in graph.identities.same(entity_id) for name in graph.entities[one].names}
+            uris = {uri for one in active for uri in one.entities if uri.rpartition("/")[2] in named}
+            records += [record_message(one, ()) for one in hub(uris, active)]
+        return semantic_pb2.MemoryPage(records=records[: _count(request.limit)])
+
+    def related(self, event: Event) -> temporal_pb2.RelatedItems:
+        """Items around an item, breadth first. NotFound where the asker may not see it."""
+        request: temporal_pb2.RelatedRequest = event.message
+        asker = asker_of(event, self._identity)
+        start = id_bytes(request.memory_id)
+        if not self._store.known([start], asker.scopes):
+            raise NotFound(f"No memory {request.memory_id} of this user")
+        hops = min(request.max_hops or _RELATION_HOPS, _MOST_HOPS)
+        reached = walk([start], lambda one: self._store.relations([one]), hops, request.types, _count(request.limit))
+        seen = {one.memory.memory_id: one for one in self._store.known([one.memory_id for one in reached], asker.scopes)}
+        answer = temporal_pb2.RelatedItems()
+        for one in reached:
+            if one.memory_id in seen:
+                answer.items.add(
+                    record=record_message(seen[one.memory_id].memory, ()), hops=one.hops, subject=id_text(one.by.subject),
+                    type=one.by.type, object=id_text(one.by.object), confidence=one.by.confidence,
+                )  # fmt: skip
+        return answer
+
+    def merge(self, transaction: SemanticTransaction, event: Event) -> temporal_pb2.EntityMerge:
+        """Two entities of one scope become one. NotFound, InvalidMessage where they are one already or cannot be."""
+        request: temporal_pb2.MergeEntities = event.message
+        for scope in self._own(event):
+            graph = self._graph(transaction, scope, OPEN, edges=False)
+            kept, absorbed = (graph.meant(name)[:1] for name in (request.kept, request.absorbed))
+            if not (kept and absorbed):
+                continue
+            merge_id = derive_id(event.event_id, "merge").bytes
+            first, second = graph.entities[kept[0]], graph.entities[absorbed[0]]
+            done = merge(first, second, graph.merges, merge_id, event.occurred_us, "manual", 1.0)
+            if done is None:
+                raise InvalidMessage(f"{request.kept!r} and {request.absorbed!r} are one already")
+            transaction.put_merge(done, scope)
+            return _merge(done)
+        raise NotFound(
+            f"No scope has both {request.kept!r} and {request.absorbed!r}", "Look with `aico-memory graph entities`."
+        )  # fmt: skip
+
+    def undo(self, transaction: SemanticTransaction, event: Event) -> temporal_pb2.EntityMerge:
+        """What was merged stands apart again; a second time changes nothing. NotFound."""
+        wanted = id_bytes(event.message.merge_id)
+        for scope in self._own(event):
+            for one in transaction.merges(scope):
+                if one.merge_id == wanted:
+                    after = undone(one, event.occurred_us)
+                    transaction.put_merge(after, scope)
+                    return _merge(after)
+        raise NotFound(f"No merge {event.message.merge_id} in the scopes of this user")
+
+    def _own(self, event: Event) -> list[Scope]:
+        # What is global is everybody's: nobody merges there on behalf of one user.
+        return [scope for scope in asker_of(event, self._identity).scopes if scope != GLOBAL]
+
+    def _graphs(self, event: Event, known_us: int, *, edges: bool = True) -> Iterator[_Graph]:
+        for scope in asker_of(event, self._identity).scopes:
+            yield self._graph(self._store, scope, known_us, edges=edges)
+
+    def _graph(self, reads: ItemReads, scope: Scope, known_us: int, *, edges: bool) -> _Graph:
+        entities = {one.entity_id: one for one in reads.entities(scope)}
+        merges = tuple(reads.merges(scope))
+        found: Sequence[Edge] = reads.edges(scope) if edges and entities else ()
+        if len(found) > self._most:
+            raise TooLarge(f"{scope.key} has {len(found)} edges", "Raise memory_model.evolution.looked_at.")
+        return _Graph(scope, entities, merges, Identities(merges, known_us), tuple(found))
+
+    def _active(self, scope: Scope) -> Iterator[Memory]:
+        after, seen = b"", 0
+        while page := self._store.items([scope], ("active",), after, _PAGE):
+            seen += len(page)
+            if seen > self._most:
+                raise TooLarge(f"{scope.key} has more than {self._most} items", "Raise memory_model.evolution.looked_at.")
+            yield from (one.memory for one in page)
+            after = page[-1].memory.memory_id
+
+
+def _entity(graph: _Graph, entity_id: bytes) -> temporal_pb2.GraphEntity:
+    one = graph.entities[entity_id]
+    others = [other for other in sorted(graph.identities.same(entity_id)) if other != entity_id]
+    standing = [done for done in graph.merges if done.undone_at_us >= OPEN and done.absorbed in others]
+    aliases = dict.fromkeys((*one.aliases, *(name for other in others for name in graph.entities[other].names)))
+    return temporal_pb2.GraphEntity(
+        entity_id=id_text(entity_id), scope=scope_message(graph.scope), name=one.name, type=one.type, aliases=aliases,
+        merged=[id_text(other) for other in others], merge_ids=[id_text(done.merge_id) for done in standing],
+    )  # fmt: skip
+
+
+def _edge(graph: _Graph, edge: Edge, known_us: int) -> temporal_pb2.GraphEdge:
+    belief = next((one for one in reversed(edge.beliefs) if one.known_from_us <= known_us), edge.beliefs[0])
+    subject = graph.identities.canonical(edge.subject)
+    object_ = None if edge.object is None else graph.identities.canonical(edge.object)
+    return temporal_pb2.GraphEdge(
+        memory_id=id_text(edge.source), subject_id=id_text(subject), subject=_name(graph, subject), predicate=edge.predicate,
+        object_id=id_text(object_), object=edge.literal if object_ is None else _name(graph, object_),
+        from_us=max(0, belief.valid_from_us), until_us=0 if belief.valid_until_us >= OPEN else belief.valid_until_us,
+        known_from_us=edge.recorded_at_us, confidence=edge.confidence, scope=scope_message(graph.scope),
+    )  # fmt: skip
+
+
+def _name(graph: _Graph, entity_id: bytes) -> str:
+    entity = graph.entities.get(entity_id)
+    return entity.name if entity else str(uuid.UUID(bytes=entity_id))
+
+
+def _merge(done: Merge) -> temporal_pb2.EntityMerge:
+    return temporal_pb2.EntityMerge(
+        merge_id=id_text(done.merge_id), kept_id=id_text(done.kept), absorbed_id=id_text(done.absorbed), at_us=done.at_us,
+        how=done.how, undone_at_us=0 if done.undone_at_us >= OPEN else done.undone_at_us,
+    )  # fmt: skip
+
+
+def _nobody(name: str) -> NotFound:
+    return NotFound(f"Nobody and nothing known is called {name!r}", "See `aico-memory graph entities --user USER`.")
+
+
+def _count(limit: Any) -> int:
+    return min(int(limit) or _LIMIT, _MOST)
