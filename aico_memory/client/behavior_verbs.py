@@ -107,7 +107,13 @@ class BehaviorVerbs:
                 if not isinstance(value, bool):
                     raise InvalidMessage(f"{name} must be True or False")
                 setattr(change, name, value)
-        state = await self._session.command(change, user)
+
+        async def stands(event_id: uuid.UUID) -> behavioral_pb2.ConsentState:
+            # A change that names nothing answers what holds.
+            state: behavioral_pb2.ConsentState = await self._session.command(behavioral_pb2.ConsentChanged(user_id=user), user)
+            return state
+
+        state = await self._session.command(change, user, recover=stands)
         return {"behavioral": state.behavioral, "long_term": state.long_term}
 
     async def skills(self, user_id: str) -> list[Skill]:

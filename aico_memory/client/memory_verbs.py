@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from aico_memory.client.results import (
@@ -30,7 +32,7 @@ from aico_memory.client.validation import (
     optional_text,
 )
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
-from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.errors import AccessDenied, InvalidMessage, NotFound
 
 Moment = datetime | str | None
 MAX_TOP_K = 1000
@@ -207,7 +209,8 @@ class MemoryVerbs:
             metadata_json=json_object(metadata, "metadata"),
             scopes=checked_scopes(user, group_id, project_id),
         )
-        return self._changed(await self._session.command(command, user), user, identifier, "Memory updated successfully!")
+        page = await self._session.command(command, user, recover=partial(self._after_change, command))
+        return self._changed(page, user, identifier, "Memory updated successfully!")
 
     async def delete(
         self,
@@ -225,7 +228,8 @@ class MemoryVerbs:
             reason=optional_text(reason, "reason"),
             scopes=checked_scopes(user, group_id, project_id),
         )
-        return self._changed(await self._session.command(command, user), user, identifier, "Memory deleted successfully!")
+        page = await self._session.command(command, user, recover=partial(self._after_change, command))
+        return self._changed(page, user, identifier, "Memory deleted successfully!")
 
     async def history(
         self, memory_id: str, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
@@ -236,6 +240,22 @@ class MemoryVerbs:
         request = semantic_pb2.MemoryHistoryRequest(user_id=user, memory_id=identifier, scopes=scopes)
         answer = await self._session.ask(request, user)
         return history_shape(identifier, answer.changes)
+
+    async def _after_change(
+        self, command: semantic_pb2.UpdateMemory | semantic_pb2.InvalidateMemory, event_id: uuid.UUID
+    ) -> semantic_pb2.MemoryPage | None:
+        """The memory as it stands, where its history names this command as the cause of a change."""
+        user, memory_id, scopes = command.user_id, command.memory_id, command.scopes
+        asked = semantic_pb2.MemoryHistoryRequest(user_id=user, memory_id=memory_id, scopes=scopes)
+        try:
+            history = await self._session.ask(asked, user)
+        except (NotFound, AccessDenied):
+            return None
+        if all(change.cause_event_id != event_id.bytes for change in history.changes):
+            return None
+        get = semantic_pb2.GetMemory(user_id=user, memory_ids=[memory_id], scopes=scopes)
+        page: semantic_pb2.MemoryPage = await self._session.ask(get, user)
+        return page
 
     def _changed(self, page: semantic_pb2.MemoryPage, user: str, memory_id: str, message: str) -> Changed:
         memories = [memory_shape(record) for record in page.records]

@@ -6,8 +6,9 @@ import asyncio
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from google.protobuf.message import Message
@@ -17,9 +18,17 @@ from aico_memory.client.spool import Spool
 from aico_memory.client.validation import checked_user
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import make_record
-from aico_memory.contracts.registry import topic_of
+from aico_memory.contracts.registry import Topic, topic_of
 from aico_memory.contracts.wire import OutgoingRecord
-from aico_memory.errors import AicoMemoryError, BusUnavailable, ClosedConnection, DeadlineExceeded, NotFound, TooLarge
+from aico_memory.errors import (
+    AccessDenied,
+    AicoMemoryError,
+    BusUnavailable,
+    ClosedConnection,
+    DeadlineExceeded,
+    NotFound,
+    TooLarge,
+)
 from aico_memory.ids import new_id
 from aico_memory.log import get_logger
 from aico_memory.paths import Home
@@ -37,6 +46,8 @@ _NEXT_LOOK = 0.5
 _LOOK_SECONDS = 0.5
 # An event id that the caller gives may be one that was sent before: look sooner.
 _REPEAT_LOOK = 0.1
+# The answer to a command that was applied under this id; None where it changed nothing.
+Recover = Callable[[uuid.UUID], Awaitable[Any]]
 
 
 class Session:
@@ -141,42 +152,87 @@ class Session:
         return await self._bounded(self.link.request(message, user=user, timeout=seconds), seconds, topic_of(message).name)
 
     async def command(
-        self, message: Message, user: str, event_id: uuid.UUID | None = None, stored: Message | None = None
+        self,
+        message: Message,
+        user: str,
+        event_id: uuid.UUID | None = None,
+        stored: Message | None = None,
+        recover: Recover | None = None,
     ) -> Any:
-        """Publish a durable command and wait for its answer.
+        """Publish a durable command and wait for its answer, which is lost where a connection breaks just then.
 
         `stored` asks for the answer that stands: a command that was sent before under this id is not applied
-        again, so nobody answers it again.
+        again, so nobody answers it again. `recover` is called with the command's id once it has been applied:
+        it tells the answer by what stands now, or None where the command changed nothing; then it is given again.
         """
-        seconds = self.settings.command_seconds
+        deadline = time.monotonic() + self.settings.command_seconds
+        topic = topic_of(message)
+        pause = _REPEAT_LOOK if event_id is not None else _FIRST_LOOK
+        answer: Any = None
+        while answer is None:
+            given = event_id or new_id(self.clock.now_us())
+            event_id = None
+            waiting, acknowledged = await self._given(message, user, given, deadline)
+            if stored is not None:
+                look = partial(self.ask, stored, user)
+            elif recover is not None:
+                look = partial(self._recovered, recover, given, topic, acknowledged)
+            else:
+                return await self._bounded(waiting, deadline - time.monotonic(), topic.name)
+            answer = await self._awaited(waiting, look, pause, deadline, topic.name)
+        return answer
+
+    async def _awaited(
+        self, waiting: asyncio.Future[Any], look: Callable[..., Awaitable[Any]], pause: float, deadline: float, topic: str
+    ) -> Any:
+        """The answer as it comes, or as a look finds it; None where a look says that there is none to wait for."""
+        while True:
+            done, _ = await asyncio.wait([waiting], timeout=pause)
+            if done:
+                return await self._bounded(waiting, 0, topic)
+            pause = _NEXT_LOOK
+            try:
+                # A look is lost with a dying worker: each has a short time of its own, and the reply may come meanwhile.
+                found = await look(seconds=min(_LOOK_SECONDS, max(0.1, deadline - time.monotonic())))
+            except (NotFound, AccessDenied, DeadlineExceeded, BusUnavailable) as error:
+                if isinstance(error, ClosedConnection):
+                    raise
+                if time.monotonic() >= deadline:
+                    waiting.cancel()
+                    raise self._late(topic) from None
+                continue
+            if found is None:
+                # What has been applied was answered, or is just being.
+                await asyncio.wait([waiting], timeout=_LOOK_SECONDS)
+                if waiting.done():
+                    return await self._bounded(waiting, 0, topic)
+            waiting.cancel()
+            return found
+
+    async def _recovered(
+        self, recover: Recover, event_id: uuid.UUID, topic: Topic, acknowledged: Acknowledgement, seconds: float
+    ) -> Any:
+        """What a command came to; NotFound as long as the topic's owner has not applied it."""
+        future = self.link.control("consumers", {}, seconds)
+        for consumer in (await self._bounded(future, seconds, "the bus's consumers"))["consumers"]:
+            if consumer["name"] == topic.owner and consumer["applied"] >= acknowledged.global_sequence:
+                return await recover(event_id)
+        raise NotFound(f"{topic.owner} has not applied the command yet")
+
+    async def _given(
+        self, message: Message, user: str, event_id: uuid.UUID, deadline: float
+    ) -> tuple[asyncio.Future[Any], Acknowledgement]:
+        """A command that is on the broker's disk, and what will hear its answer."""
+        seconds = max(0.1, deadline - time.monotonic())
         acknowledged: Future[Acknowledgement] = Future()
         answer = self.link.request(message, user=user, timeout=seconds, event_id=event_id, acknowledged=acknowledged)
         waiting = asyncio.wrap_future(answer)
         # Where the publish itself fails nobody looks at the answer's error any more.
         waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
         topic = topic_of(message).name
-        self._note(topic, await self._bounded(acknowledged, seconds, topic))
-        if stored is None:
-            return await self._bounded(waiting, seconds, topic)
-        deadline = time.monotonic() + seconds
-        pause = _REPEAT_LOOK if event_id is not None else _FIRST_LOOK
-        while True:
-            done, _ = await asyncio.wait([waiting], timeout=pause)
-            if done:
-                return waiting.result()
-            try:
-                # A look is lost with a dying worker: each has a short time of its own, and the reply may come meanwhile.
-                found = await self.ask(stored, user, seconds=min(_LOOK_SECONDS, max(0.1, deadline - time.monotonic())))
-            except (NotFound, DeadlineExceeded, BusUnavailable) as error:
-                if isinstance(error, ClosedConnection):
-                    raise
-                if time.monotonic() >= deadline:
-                    waiting.cancel()
-                    raise self._late(topic) from None
-            else:
-                waiting.cancel()
-                return found
-            pause = _NEXT_LOOK
+        acknowledgement: Acknowledgement = await self._bounded(acknowledged, seconds, topic)
+        self._note(topic, acknowledgement)
+        return waiting, acknowledgement
 
     async def control(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
         """Ask the broker itself."""
