@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import bus_pb2, context_pb2, semantic_pb2
+from aico_memory.contracts.v1 import bus_pb2, semantic_pb2
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
@@ -18,10 +18,10 @@ from aico_memory.stores.semantic.sql_store import SqlSemanticStore
 from services.semantic.answering import Answering
 from services.semantic.embedding import BusEmbedder, Embedder
 from services.semantic.export import export_page
+from services.semantic.fact_verbs import FactVerbs
 from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
-from services.semantic.recalling import Recalling
 from services.semantic.tokens import FormationRules
 from services.semantic.write_path import Effect, WritePath
 
@@ -68,19 +68,16 @@ class SemanticHandlers(Handlers):
         self._answering = Answering(store, self._live, self._rules.languages, settings, ports.clock, ports.settings.identity)
         tables = load_formation_tables(ports.home)
         self._write_path = WritePath(store, self._rules, tables, forming, ports.settings, ports.log)
-        self._effects: Mapping[str, Effect] = {**self._write_path.effects}
+        verbs = FactVerbs(ports, store, queue, tables, self._write_path)
+        self._effects: Mapping[str, Effect] = {**self._write_path.effects, **verbs.effects}
         self.topics = tuple(sorted(self._effects))
         answering = self._answering
-        recalling = Recalling(
-            store, tables, ports.link, ports.clock, ports.settings.recall, ports.settings.identity,
-            settings.default_language,
-        )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(semantic_pb2.SemanticQuery).name: lambda event, _: answering.query(event),
             topic_of(semantic_pb2.GetMemory).name: lambda event, _: answering.get(event),
             topic_of(semantic_pb2.ListMemories).name: lambda event, _: answering.page(event),
             topic_of(semantic_pb2.MemoryHistoryRequest).name: lambda event, _: answering.history(event),
-            topic_of(context_pb2.RecallRequest).name: lambda event, _: recalling.recall(event),
+            **verbs.requests,
         }
         self._indexer.start()
 
