@@ -12,7 +12,7 @@ from typing import Literal
 
 from aico_memory.cli.announce import bus_address, model_words
 from aico_memory.cli.face import Face
-from aico_memory.cli.status import gather_status
+from aico_memory.cli.status import alarm_words, gather_status
 from aico_memory.errors import AicoMemoryError
 from aico_memory.runtime.clocks import MANUAL, clock_for, clock_mode
 from aico_memory.runtime.deployment import running_supervisor
@@ -154,11 +154,8 @@ def _processes(face: Face) -> Iterator[Finding]:
             yield Finding(
                 "processes", "note", f"{process['name']} was restarted {process['restarts']} times: {process['reason']}"
             )
-    for name, worker in report.get("workers", {}).items():
-        if "error" in worker:
-            yield Finding("processes", "fault", f"{name} does not answer ({worker['error']})", f"aico-memory restart {name}")
     for alarm in report["alarms"]:
-        yield Finding("alarms", "fault", str(alarm), "See `aico-memory status --json`.")
+        yield Finding("alarms", "fault", alarm_words(alarm), alarm.get("mend") or "See `aico-memory status --json`.")
     yield Finding("model", "ok" if report["model"] else "fault", model_words(report["model"]))
     behind = [f"{consumer['name']} {consumer['lag']}" for consumer in report["consumers"] if consumer["lag"]]
     yield Finding("processes", "ok", f"{len(report['processes'])} known; behind: {', '.join(behind) or 'nobody'}")

@@ -62,7 +62,7 @@ def _read_line(reader: int, seconds: float) -> dict[str, Any] | None:
     while not data.endswith(b"\n"):
         ready, _, _ = select.select([reader], [], [], max(deadline - monotonic(), 0))
         if not ready:
-            raise StartFailed(f"Not ready within {seconds:g} s")
+            raise StartFailed(f"Not ready within {seconds:g} s", "Look at `aico-memory status`, then run `aico-memory doctor`.")
         part = os.read(reader, 65_536)
         if not part:
             return None

@@ -9,11 +9,12 @@ import typer
 from rich.markup import escape
 
 from aico_memory.cli.app import command, group
-from aico_memory.cli.face import face_of
+from aico_memory.cli.face import Face, face_of
+from aico_memory.errors import InvalidMessage
 from aico_memory.vault.curve_keys import Scopes, add_identity, list_identities, revoke_identity, rotate_identity
 
 ring = group("keys", "Who may connect to the bus, and what locks the data.", "Keys")
-ROLE_HELP = "Role of config/access.yaml, e.g. client, reader, operator."
+ROLE_HELP = "Role of config/access.yaml, e.g. client, publisher, observer, operator."
 
 
 @command(ring, "init", "keys init")
@@ -41,6 +42,7 @@ def add(
 ) -> None:
     """Make a key pair and let it in; a running broker takes it up by itself."""
     face = face_of(context)
+    _check_role(face, role)
     scopes: Scopes = tuple(user) if user else "all"
     keys = add_identity(face.home, name, role, scopes)
     report = {"name": name, "role": role, "scopes": scopes, "public": keys.public.decode(),
@@ -91,3 +93,14 @@ def rotate_master_key(
     face = face_of(context)
     source = rotate_by_environment(face.home, new_passphrase_env, new_key_file, to_development)
     face.show({"key": source}, lambda data: face.say(f"The home is locked by: {data['key']}."))
+
+
+def _check_role(face: Face, role: str) -> None:
+    """InvalidMessage for a role that the broker does not know: it would let nobody in with it."""
+    from aico_memory.bus.access import load_access
+    from aico_memory.paths import config_file
+
+    path = config_file(face.home, "access.yaml")
+    roles = load_access(path).roles
+    if role not in roles:
+        raise InvalidMessage(f"There is no role {role!r} in {path}", f"Roles are: {', '.join(sorted(roles))}.")

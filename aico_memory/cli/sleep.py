@@ -12,13 +12,15 @@ from aico_memory.cli.face import Face, face_of
 from aico_memory.cli.waiting import progress
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import make_record
+from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2
 from aico_memory.errors import AicoMemoryError
-from aico_memory.ids import new_id
+from aico_memory.ids import derive_id, new_id
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.sleeping import await_sleep, run_account, start_sleep
 
 PANEL = "Sleep and jobs"
+FINISHED = topic_of(sleep_pb2.JobFinished).name
 nap = group("sleep", "Consolidation: replaying what was lived through into long-term memory.", PANEL)
 
 
@@ -108,7 +110,7 @@ def reindex(
     timeout: Annotated[float, typer.Option(min=0.1, help="Give up waiting after so many seconds.")] = 3600.0,
 ) -> None:
     """Check the derived indexes against the database, or build them anew; returns when it is done."""
-    from aico_memory.runtime.settling import settled_through
+    from aico_memory.runtime.sleeping import await_record
 
     face = face_of(context)
     now = clock_for(face.home).now_us()
@@ -117,5 +119,6 @@ def reindex(
     with face.operator() as link, progress(face, "re-indexing"):
         record = make_record(command_message, event_id=event_id, occurred_us=now)
         acknowledged = link.publish([record])[0].result(30.0)
-        settled_through(link, acknowledged.global_sequence, timeout, only="semantic")
+        # The semantic worker says under this id that the job has ended, whatever restarts lay in between.
+        await_record(link, FINISHED, derive_id(event_id, "finished"), acknowledged.global_sequence, timeout)
     face.show({"event_id": str(event_id), "done": True}, lambda _: face.say("Done."))

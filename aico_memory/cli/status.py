@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import typer
@@ -11,7 +12,7 @@ from aico_memory.cli.announce import bus_address, model_account, model_words
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Exit, Face, face_of
 from aico_memory.clock import format_time
-from aico_memory.errors import AicoMemoryError
+from aico_memory.errors import AicoMemoryError, ModelMismatch
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.deployment import ProcessTable, read_table, running_supervisor
 from aico_memory.runtime.probe import broker_says, worker_statuses
@@ -66,7 +67,7 @@ def gather_status(face: Face) -> dict[str, Any]:
         _ask(face, table, report)
     except AicoMemoryError as error:
         report["ready"] = False
-        report["alarms"].append({"code": error.code, "detail": error.detail})
+        report["alarms"].append({"alarm": error.code, "detail": error.detail, "mend": error.mend})
     return report
 
 
@@ -90,9 +91,31 @@ def _ask(face: Face, table: ProcessTable, report: dict[str, Any]) -> None:
         for name, worker in sorted(workers.items())
         for text in worker.get("alarms", [])
     ]
+    report["alarms"] += worker_alarms(workers)
     report["workers"] = workers
     report["model"] = model_account(workers.get("model", {}))
     report["idle"] = workers.get("scheduler", {}).get("idle")
+
+
+def worker_alarms(workers: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What is wrong by the workers' own accounts, each with its mend."""
+    alarms = [
+        {"alarm": "worker_silent", "process": name, "detail": f"{name} does not answer ({worker['error']})",
+         "mend": f"aico-memory restart {name}"}
+        for name, worker in sorted(workers.items()) if "error" in worker
+    ]  # fmt: skip
+    semantic = workers.get("semantic", {})
+    if semantic.get("model_mismatch"):
+        error = ModelMismatch(f"The vectors were made by {semantic['fingerprint']}, and another model answers now")
+        alarms.append({"alarm": error.code, "process": "semantic", "detail": error.detail, "mend": error.mend})
+    return alarms
+
+
+def alarm_words(alarm: Mapping[str, Any]) -> str:
+    """One line about an alarm."""
+    named = {key: value for key, value in alarm.items() if key not in ("alarm", "code", "detail", "mend")}
+    words = [str(alarm.get("alarm") or alarm.get("code")), ", ".join(f"{key} {value}" for key, value in named.items())]
+    return ": ".join([word for word in words if word] + [str(alarm["detail"])] * ("detail" in alarm))
 
 
 def _resident(pid: int | None) -> int | None:
@@ -139,4 +162,6 @@ def _print(face: Face, report: dict[str, Any]) -> None:
     )
     face.out.print(f"clock       {report['clock']['mode']}, {report['clock']['now']}")
     for alarm in report["alarms"]:
-        face.out.print(f"[red]alarm[/]       {escape(str(alarm))}")
+        face.out.print(f"[red]alarm[/]       {escape(alarm_words(alarm))}")
+        if alarm.get("mend"):
+            face.out.print(f"            [dim]{escape(alarm['mend'])}[/]")

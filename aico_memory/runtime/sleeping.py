@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from aico_memory.clock import format_us
@@ -14,9 +15,12 @@ from aico_memory.runtime.waiting import until
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
+    from aico_memory.contracts.wire import StampedRecord
 
 ENDED = frozenset({"complete", "cancelled", "failed"})
 ASK_SECONDS = 10.0
+LOOK_SECONDS = 0.5
+LOOK_RECORDS = 100
 
 
 def start_sleep(link: Link, event_id: uuid.UUID, now_us: int, users: Sequence[str] = (), phases: Sequence[str] = ()) -> str:
@@ -43,6 +47,20 @@ def await_sleep(link: Link, firing: str, seconds: float, progressed: Callable[[i
         return None
 
     return until(ended, seconds, "The run is not complete")
+
+
+def await_record(link: Link, topic: str, event_id: uuid.UUID, after: int, seconds: float) -> StampedRecord:
+    """The record of this id once it stands in the journal behind this global sequence; DeadlineExceeded where it does not."""
+    deadline = monotonic() + seconds
+    consumer = link.consume([topic], link.epoch, after)
+    try:
+        while (left := deadline - monotonic()) > 0:
+            for record in consumer.receive(LOOK_RECORDS, min(left, LOOK_SECONDS)):
+                if record.id == event_id:
+                    return record
+    finally:
+        consumer.close()
+    raise DeadlineExceeded(f"No {topic} has told the end within {seconds:g} s")
 
 
 def run_account(run: Any) -> dict[str, Any]:

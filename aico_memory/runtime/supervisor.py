@@ -65,7 +65,8 @@ class Supervisor:
             try:
                 await asyncio.wait_for(self._start(), start_seconds or self._settings.start_timeout_seconds)
             except TimeoutError:
-                raise StartFailed(self._who_is_late()) from None
+                mend = f"Read the logs in {self._home.logs}, allow more time with --timeout, or run `aico-memory doctor`."
+                raise StartFailed(self._who_is_late(), mend) from None
             if not self._stop.is_set():
                 self._ready = self.was_ready = True
                 self._write_table()

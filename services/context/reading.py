@@ -17,6 +17,7 @@ from aico_memory.domain.language.small_talk import small_talk
 from aico_memory.domain.language.tables import PhraseTable
 from aico_memory.domain.retrieval.budget import ELLIPSIS, fit
 from aico_memory.domain.retrieval.fusion import Fused, Ranking, fuse
+from aico_memory.errors import ModelMismatch
 from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
@@ -162,7 +163,7 @@ class ReadPath:
         watch.note("fuse", started)
         degraded = degraded_tiers(
             plan, embedded=embedded is not None, text=by_text is not None, vectors=by_vector is not None,
-            working=page is not None,
+            working=page is not None, mismatch=vector is not None and vector.refused == ModelMismatch.code,
         )  # fmt: skip
         return Found(fused, records, by_id, degraded, embedded.model if embedded is not None else "")
 

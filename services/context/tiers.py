@@ -55,6 +55,8 @@ class Asked:
     ended: float = 0.0
     # Set where nobody waits for it any more.
     given_up: bool = False
+    # The code of the tier's typed refusal.
+    refused: str = ""
 
 
 @dataclass(slots=True)
@@ -118,6 +120,7 @@ class Tiers:
             raise error
         if not isinstance(error, AicoMemoryError):
             raise error
+        asked.refused = error.code
         if error.code == "deadline_exceeded":
             self._health.miss(asked.tier)
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MODEL, SEMANTIC, WORKING, VECTORS = "model", "semantic", "working", "vectors"
+MISMATCH = "vectors: model_mismatch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,13 @@ def plan_context(gate: str, turns: int, max_items: int, overfetch: int) -> Plan:
     return Plan(turns=turns, candidates=max_items * overfetch, intent="general")
 
 
-def degraded_tiers(plan: Plan, *, embedded: bool, text: bool, vectors: bool, working: bool) -> tuple[str, ...]:
-    """Names of the tiers that were asked and did not answer; `vectors` where semantic memory answered by text alone."""
+def degraded_tiers(
+    plan: Plan, *, embedded: bool, text: bool, vectors: bool, working: bool, mismatch: bool = False
+) -> tuple[str, ...]:
+    """Names of the tiers that were asked and did not answer; `vectors` where semantic memory answered by text alone.
+
+    `mismatch`: its vectors are those of another embedding model, and no question can be compared with them.
+    """
     missing = []
     if plan.candidates:
         if not embedded:
@@ -40,7 +46,7 @@ def degraded_tiers(plan: Plan, *, embedded: bool, text: bool, vectors: bool, wor
         if not text:
             missing.append(SEMANTIC)
         elif embedded and not vectors:
-            missing.append(VECTORS)
+            missing.append(MISMATCH if mismatch else VECTORS)
     if plan.turns and not working:
         missing.append(WORKING)
     return tuple(missing)

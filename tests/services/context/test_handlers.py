@@ -302,7 +302,7 @@ def test_vectors_of_another_model_leave_the_text_search_and_are_named(
 
     link.answers[semantic_pb2.SemanticQuery] = mismatch
     answer = search(handlers, "bicycle")
-    assert list(answer.degraded) == ["vectors"]
+    assert list(answer.degraded) == ["vectors: model_mismatch"]
     assert answer.hits[0].score == pytest.approx(1.0)
 
 

@@ -45,6 +45,12 @@ def test_what_was_asked_and_did_not_answer_is_named(
     assert degraded_tiers(plan, embedded=embedded, text=text, vectors=vectors, working=working) == missing
 
 
+def test_vectors_of_another_model_are_named_as_such() -> None:
+    plan = plan_search(10, 3, 1000)
+    named = degraded_tiers(plan, embedded=True, text=True, vectors=False, working=False, mismatch=True)
+    assert named == ("vectors: model_mismatch",)
+
+
 @given(st.floats(0, 5000), st.floats(0, 100), st.integers(0, 3), st.floats(1, 100))
 def test_no_tier_gets_more_than_what_remains(remaining: float, reserve: float, missed: int, probe: float) -> None:
     time = tier_time(remaining, reserve, missed, probe)
