@@ -104,7 +104,7 @@ class WorkSettings(Section):
     recent_messages: int = Field(6, ge=0, le=100, description="Messages of the session before one, read for what it refers to.")
     recent_sessions: int = Field(1000, ge=1, le=1_000_000, description="Sessions whose last messages are held in memory.")
     neighbours: int = Field(10, ge=1, le=1000, description="Most similar items that a statement is compared with.")
-    readings: int = Field(50, ge=1, le=10_000, description="Items of its subject and predicate that it is compared with.")
+    readings: int = Field(200, ge=1, le=10_000, description="Items of its subject and predicate that it is compared with.")
     statements: int = Field(200, ge=10, le=100_000, description="Statements of one key that its history is told from.")
     waiting: int = Field(200, ge=1, le=100_000, description="Statements that one batch of sleep takes up beside its own.")
     embed_seconds: float = Field(5.0, gt=0, le=600, description="Wait for the vectors of statements, in s.")

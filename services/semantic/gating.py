@@ -13,6 +13,7 @@ from aico_memory.domain.gate.apply import Applied, Standing, apply
 from aico_memory.domain.gate.decide import Decision, decide, resolved, thresholds_for
 from aico_memory.domain.gate.explain import Outcome, explanation, outcome
 from aico_memory.domain.gate.policy import Admission, WritePolicy, admit, effective, initial_policy
+from aico_memory.domain.gate.reference import referred
 from aico_memory.domain.gate.score import Score, Similar, attention, excitement, novelty, reward, score
 from aico_memory.domain.gate.statement import CLOSING, Known, Neighbour, Statement, in_chains
 from aico_memory.domain.memory import Scope
@@ -93,7 +94,7 @@ class Gating:
         policy = self.policy(transaction, statement.scope)
         near = self.near(transaction, statement, vectors)
         alike = partial(same_object, language=statement.fact.language)
-        meant = resolved(statement, near, alike)
+        meant = resolved(referred(statement, [one.known for one in near]), near, alike)
         found = []
         for part in in_chains(meant, closing_id):
             judged = self._judged(transaction, part, formed, vectors, policy, sequence, fast=True)
