@@ -114,8 +114,8 @@ def worker_alarms(workers: Mapping[str, Mapping[str, Any]]) -> list[dict[str, st
 def alarm_words(alarm: Mapping[str, Any]) -> str:
     """One line about an alarm."""
     named = {key: value for key, value in alarm.items() if key not in ("alarm", "code", "detail", "mend")}
-    words = [str(alarm.get("alarm") or alarm.get("code")), ", ".join(f"{key} {value}" for key, value in named.items())]
-    return ": ".join([word for word in words if word] + [str(alarm["detail"])] * ("detail" in alarm))
+    words = (alarm.get("alarm"), ", ".join(f"{key} {value}" for key, value in named.items()), alarm.get("detail"))
+    return ": ".join(str(word) for word in words if word)
 
 
 def _resident(pid: int | None) -> int | None:
