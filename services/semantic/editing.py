@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,12 +10,12 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.domain.formation.entities import extract_entities
 from aico_memory.domain.formation.language import guess_language
 from aico_memory.domain.gate.rewording import key_for, restated, reworded
-from aico_memory.domain.gate.statement import Known
+from aico_memory.domain.gate.statement import Known, withdrawal
 from aico_memory.domain.lifecycle import withdrawn
 from aico_memory.domain.memory import RECORD, Evidence, Evolution, Memory
 from aico_memory.domain.strength.confidence import written_confidence
 from aico_memory.domain.temporal.evolution import differences
-from aico_memory.errors import ImmutableItem, InvalidMessage, NotFound, ReadOnly, RefusedTransition
+from aico_memory.errors import AccessDenied, ImmutableItem, InvalidMessage, NotFound, ReadOnly, RefusedTransition
 from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import ConfidenceSettings
@@ -119,7 +120,10 @@ class Editing:
         for change in differences(before, gone, at_us, event.event_id.bytes, event.message.reason):
             transaction.add_evolution(change)
         held = transaction.statement(before.memory_id)
-        if held is not None and held[1] != "kept":
+        if held is not None and held[1] == "kept":
+            mark = derive_id(uuid.UUID(bytes=before.memory_id), "withdrawn").bytes
+            transaction.keep_statement(withdrawal(held[0], mark, event.event_id.bytes, at_us), "kept")
+        elif held is not None:
             transaction.drop_statement(before.memory_id)
         self._graphing.follow(transaction, [replace(known, memory=gone)])
         return gone
@@ -200,8 +204,10 @@ class Editing:
         names = self._identity.names(event.user)
         scopes = scopes_of(message.scopes, event.user, names)
         found = transaction.known([id_bytes(message.memory_id)], scopes)
-        if not found or found[0].memory.owner not in names:
+        if not found:
             raise NotFound(f"No memory {message.memory_id} of this user")
+        if found[0].memory.owner not in names:
+            raise AccessDenied(f"The memory {message.memory_id} is the word of another", "Say what is right; that is yours.")
         return found[0]
 
 
