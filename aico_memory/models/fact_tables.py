@@ -46,7 +46,7 @@ _GROUPS = (
     "cancels",
     "exchange_reading",
     "people",
-    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now", "over", "moves",
+    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now", "over", "moves", "served_by", "third",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
@@ -73,15 +73,21 @@ def load_formation_tables(home: Home) -> FormationTables:
         files.update({path.stem: path for path in sorted(folder.glob("*.yaml"))})
     grammars: dict[str, Grammar] = {}
     signals: dict[str, Signals] = {}
+    predicates = config_file(home, PREDICATES_FILE)
+    known = _read(predicates)
     for code, path in sorted(files.items()):
         content = _read(path)
         if "facts" in content:
-            grammars[code] = _guarded(path, partial(_grammar, code, content["facts"]))
+            nouns = _guarded(predicates, partial(_nouns_of, known, code))
+            grammars[code] = _guarded(path, partial(_grammar, code, content["facts"], nouns))
         if "signals" in content:
             signals[code] = _guarded(path, partial(_signals, content["signals"]))
-    path = config_file(home, PREDICATES_FILE)
-    content = _read(path)
-    return _guarded(path, partial(_tables, content, grammars, signals))
+    return _guarded(predicates, partial(_tables, known, grammars, signals))
+
+
+def _nouns_of(content: Mapping[str, Any], code: str) -> frozenset[str]:
+    """Every noun that names a well-known predicate in a language."""
+    return frozenset(str(noun) for entry in content["predicates"].values() for noun in entry.get(code, {}).get("nouns", ()))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -101,12 +107,13 @@ def _guarded(path: Path, build: Callable[[], T]) -> T:
         raise ConfigurationInvalid(f"{path}: the facts cannot be read ({type(error).__name__}: {error})") from error
 
 
-def _grammar(code: str, content: Mapping[str, Any]) -> Grammar:
+def _grammar(code: str, content: Mapping[str, Any], known_nouns: frozenset[str]) -> Grammar:
     if unknown := set(content["words"]) - set(_GROUPS):
         raise ValueError(f"unknown key words.{sorted(unknown)[0]}")
     if unknown := set(content["marks"]) - set(_MARKS):
         raise ValueError(f"unknown key marks.{sorted(unknown)[0]}")
     words = {group: frozenset(str(word) for word in content["words"].get(group, ())) for group in _GROUPS}
+    words["known_nouns"] = known_nouns
     marks = {name: tuple(re.compile(mark) for mark in content["marks"].get(name, ())) for name in _MARKS}
     forms = _INFLECT[content["parser"]](str(content["verbs"]).split())
     relations = {str(noun): True for noun in content["relations"]["single"]}
@@ -169,6 +176,7 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
             general=bool(entry.get("general", False)),
             type=str(entry.get("type", "")),
             permanent=bool(entry.get("permanent", False)),
+            not_asked=tuple(entry.get("not_asked", ())),
             planned=bool(entry.get("planned", False)),
             over=tuple(entry.get("over", ())),
         )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.wording import lower_in, squeeze, trim
+from aico_memory.domain.formation.wording import first_of, lower_in, squeeze, trim
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ def read_speech(sentence: str, grammar: Grammar) -> Speech:  # noqa: PLR0912
         speech.act = "correct"
     if speech.act == "correct" and not speech.elliptic:
         for mark in grammar.marks["elliptic"]:
-            if match := mark.match(speech.text):
+            if match := mark.match(speech.text) or mark.match(first_of(speech.text)):
                 speech.elliptic = trim(match["v"])
                 break
     return speech

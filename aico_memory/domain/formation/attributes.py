@@ -103,6 +103,9 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         return
     own = predicate_of(party.noun, tables, grammar)
     temporal = tables.predicates.get(own[0])
+    if rest and frame.times and all(lower_in(word, grammar.code) in grammar.words["determiners"] for word in rest.split()):
+        # "Unser Hochzeitstag ist der 12. September."
+        rest = first = ""
     if not rest or first in grammar.words["prepositions"]:
         if not rest and not frame.times:
             return
@@ -113,6 +116,10 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         if own[0] == "role":
             # "My new job is at Bosch" names the employer.
             yield Found(party.owner, "employer", shorten(unpreposed(rest, grammar), grammar), True, "profile")
+            return
+        if first in grammar.words["served_by"] and not frame.times and party.possessed and own[0].startswith(ATTRIBUTE):
+            # "My insurance is with Allianz."
+            yield Found(party.owner, own[0], shorten(unpreposed(rest, grammar), grammar), own[1], own[2])
             return
         is_time = bool(frame.times) or any(mark.search(lower_in(rest, grammar.code)) for mark in grammar.marks["clock"])
         yield Found(
@@ -207,10 +214,10 @@ def _of_a_name(party: Party, grammar: Grammar) -> Party | None:
 
 def _said_of_name(party: Party, rest: str, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
     """ "Lena is my sister" says who the sister is."""
-    words = rest.split()
+    words = cut(rest, grammar).split()
     if len(words) < 2 or lower_in(words[0], grammar.code) not in grammar.words["own"]:
         return
-    noun = lower_in(" ".join(words[1:]), grammar.code)
+    noun = lower_in(named_only(" ".join(words[1:]), grammar), grammar.code)
     predicate, single, kind = predicate_of(noun, tables, grammar)
     yield Found(SPEAKER, predicate, party.name or party.noun, single, kind)
 

@@ -159,6 +159,8 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
         beside, subject_words = subject_words[:-1], subject_words[-1:]
     inherited = not subject_words or lower(subject_words[0]) in {"who", "which", "that"}
     found = (before.subject if before else Party()) if inherited else read_party(" ".join(subject_words), grammar, party)
+    if lowered[place : place + 2] == ["call", "me"]:
+        found = Party()
     frame = Frame(found, "", times=times, text=clause, inherited=inherited)
     frame.never = "never" in lowered[:place]
     frame.negated = frame.never or "not" in lowered[:place]
@@ -258,6 +260,9 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
         frame.never = frame.never or "never" in lowered[at + 1 :]
     frame.rest = squeeze(" ".join(rest))
     frame.readings = [squeeze(f"{frame.verb} {frame.rest}")]
+    if (frame.ended or frame.begun) and at < len(lowered) and grammar.tenses.get(lowered[at]) == "progressive":
+        # "I stopped running": what one did is itself the thing.
+        frame.readings += [f"{carrier} {lowered[at]}" for carrier in ("go", "do")]
 
 
 def _next(following: list[str], grammar: Grammar) -> str:

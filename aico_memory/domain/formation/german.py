@@ -23,6 +23,7 @@ _SUBORDINATE = frozenset(
     ["weil", "dass", "da", "obwohl", "wobei", "nachdem", "bevor", "als", "wo", "während", "damit", "ob", "wenn"]
 )
 _FIRST_PERSON = frozenset(["bin", "hab", "habe", "will", "muss", "kann", "mag", "darf", "weiß"])
+_ALSO_PREPOSITIONS = frozenset({"als", "während", "da"})
 _BE, _HAVE, _WILL = "sein", "haben", "werden"
 _MODALS = frozenset(["wollen", "möchten", "können", "müssen", "sollen", "dürfen", "mögen"])
 _UNREAL = frozenset(["könnte", "könnten", "würde", "würden", "sollte", "sollten", "müsste", "wäre", "hätte", "dürfte"])
@@ -93,7 +94,7 @@ def _finite(text: str, grammar: Grammar) -> bool:
 
 
 def _zu_infinitive(text: str, word: str, grammar: Grammar) -> bool:
-    return grammar.tenses.get(word) == "infinitive" and f"zu {word}" in text
+    return grammar.tenses.get(word) in ("infinitive", "both", "two") and f"zu {word}" in text
 
 
 def _is_finite(word: str, grammar: Grammar) -> bool:
@@ -115,7 +116,8 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     if not lowered:
         return None
     frame = Frame(Party(), "", times=times, text=clause)
-    subordinate = lowered[0] in _SUBORDINATE
+    # "Als Browser nutze ich …" has its verb in the second place, "als ich umzog" at the end.
+    subordinate = lowered[0] in _SUBORDINATE and (lowered[0] not in _ALSO_PREPOSITIONS or _is_finite(words[-1], grammar))
     if subordinate:
         words, lowered = words[1:], lowered[1:]
     words = _clean(frame, words, grammar)
@@ -268,6 +270,9 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     frame.rest = squeeze(" ".join(word for word in rest if lower(word) not in grammar.words["reflexives"]))
     words = frame.rest.split()
     frame.readings = [squeeze(f"{lemma} {frame.rest}")]
+    if frame.ended or frame.begun:
+        # "… mit dem Joggen aufgehört": what one did is itself the thing.
+        frame.readings += [f"{carrier} {lemma}" for carrier in ("gehen", "machen")]
     if len(words) > 1 and words[-1][:1].islower() and words[-1] not in grammar.words["prepositions"]:
         # "gegen Nüsse allergisch": what belongs to the verb may stand last.
         frame.readings.append(" ".join([lemma, words[-1], *words[:-1]]))

@@ -115,6 +115,8 @@ class Predicate:
     permanent: bool = False
     # What is announced for a time to come: stated now, read only where the clause speaks of what is to come.
     planned: bool = False
+    # What a question that means it never asks for (where, when).
+    not_asked: tuple[str, ...] = ()
     # Predicates that do not read a clause that this one reads.
     over: tuple[str, ...] = ()
     # Objects known to be of this type are its values, whichever general predicate read them.

@@ -92,7 +92,18 @@ def judge(  # noqa: PLR0912
     elif speech.act == "correct" and not validity.over:
         changes = sudden or frame.begun or speech.changed or any(frame.times)
         act = "assert" if speech.weak and (changes or (not found.single_valued and not corrected)) else "correct"
-    return [_fact(found, value, act, corrected, validity, grammar, tables, speech, sentence)]
+    switches = frame.verb in grammar.words["switches"]
+    made = [_fact(found, value, act, corrected, validity, grammar, tables, speech, sentence)]
+    if act == "assert" and found.single_valued and found.left not in ("", NEWEST) and known and not switches:
+        # "We moved from Austin to Portland": it was Austin until then, whether it had been told or not.
+        was = Validity(0, validity.from_us)
+        made.insert(0, _fact(replace(found, left=""), found.left, "assert", "", was, grammar, tables, speech, sentence))
+    if act == "assert" and found.opposite and (speech.weak or speech.changed):
+        # "I actually like olives now."
+        opposite = tables.predicates[found.opposite]
+        other = replace(found, predicate=opposite.name, single_valued=opposite.single_valued, kind=opposite.kind)
+        made.append(_fact(other, value, "end", value, Validity(validity.from_us), grammar, tables, speech, sentence))
+    return made
 
 
 def _change(value: str, grammar: Grammar) -> tuple[str, str] | None:

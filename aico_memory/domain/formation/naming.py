@@ -225,7 +225,7 @@ def _separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterat
     if found.temporal or found.act == "alias":
         yield replace(found, value=commas(found.value))
         return
-    if found.single_valued or found.predicate not in tables.predicates:
+    if found.single_valued or (found.predicate not in tables.predicates and ":" not in found.predicate):
         # What stands behind a comma is said beside it.
         yield replace(found, value=shorten(first_of(found.value), grammar))
         return

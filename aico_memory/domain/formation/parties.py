@@ -55,7 +55,7 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
     return _owned(words, lowered, owner, possessed or definite, grammar)
 
 
-def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, grammar: Grammar) -> Party:
+def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, grammar: Grammar) -> Party:  # noqa: PLR0912
     for at, word in enumerate(lowered):
         genitive = word[:-2] if word.endswith("'s") else word[:-1] if word.endswith("s'") else ""
         if genitive and at + 1 < len(words):
@@ -83,6 +83,17 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
     if len(words) == 1 and lowered[0].endswith(tuple(grammar.words["events"])) and words[0][:1].isupper():
         # "Chorprobe ist immer dienstags."
         return Party(owner=owner, noun=lowered[0], possessed=True)
+    if (
+        grammar.code == "de"
+        and len(words) == 2
+        and owner == SPEAKER
+        and not possessed
+        and words[0][:1].isupper()
+        and words[0].endswith("s")
+        and (lowered[1] in grammar.words["known_nouns"] or lowered[1] in grammar.relations)
+    ):
+        # "Bens Geburtstag"
+        return Party(owner=lowered[0][:-1], noun=lowered[1], possessed=True)
     relation = next((at for at, word in enumerate(lowered) if word in grammar.relations), -1)
     names = [word for word in words if word[:1].isupper() and lower_in(word, grammar.code) not in grammar.relations]
     if relation >= 0 and names and grammar.code != "de":
@@ -94,6 +105,9 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
         )
     if not possessed and owner == SPEAKER and len(names) == len(words) and grammar.code != "de":
         return Party(owner=SPEAKER, name=" ".join(words))
+    if len(words) == 1 and relation == 0 and owner == SPEAKER:
+        # "Mama ist umgezogen."
+        return Party(owner=owner, noun=lowered[0], possessed=True)
     if not possessed and relation < 0 and grammar.code == "de" and len(names) == len(words) > 1 and owner == SPEAKER:
         return Party(owner=SPEAKER, name=" ".join(words))
     if not possessed and owner == SPEAKER and grammar.code == "de" and len(words) == 1 and words[0][:1].isupper():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import ModuleType
 
@@ -16,12 +17,14 @@ from aico_memory.domain.formation.judging import MAX_TEXT, NEWEST, bare, is_to_c
 from aico_memory.domain.formation.kinds_of_things import alike, same_words
 from aico_memory.domain.formation.naming import name_facts, object_key
 from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
+from aico_memory.domain.formation.turkish_words import split_case
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
-from aico_memory.domain.formation.wording import even, lower_in, sentences, squeeze
+from aico_memory.domain.formation.wording import even, lower_in, sentences, squeeze, trim
 from aico_memory.domain.memory import OPEN
 
 MAX_SENTENCES = 40
+_WORDS = re.compile(r"[^\W\d_]+")
 # Phrases of time that say how long, never when.
 BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
 # What a message says after this is not read.
@@ -33,10 +36,23 @@ def read_statements(
     text: str, grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str] = ()
 ) -> Statements:
     """All statements of a message; `recent` are the messages before it, the newest last."""
-    result = Statements()
+    result = Statements(last_party=_spoken_of(text, grammar, tables, said_at_us, zone, recent))
     for sentence in sentences(plainer(text, grammar))[:MAX_SENTENCES]:
         _sentence(result, sentence, grammar, tables, said_at_us, zone, recent)
     return succeeded(result, tables, grammar)
+
+
+def _spoken_of(
+    text: str, grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str]
+) -> Party | None:
+    """Whom "she" stands for where the message itself names nobody: the person whom the messages before spoke of."""
+    if not any(word in grammar.words["third"] for word in _WORDS.findall(lower_in(text, grammar.code))):
+        return None
+    for earlier in reversed(recent[-3:]):
+        party = read_statements(earlier, grammar, tables, said_at_us, zone).last_party
+        if party is not None and (party.name or party.noun in grammar.relations):
+            return party
+    return None
 
 
 def plainer(text: str, grammar: Grammar) -> str:
@@ -117,6 +133,8 @@ def _sentence(  # noqa: PLR0912, PLR0915
     if speech.act == "correct" and not found_any and not question:
         said = _elliptic(result, speech, raw, grammar, tables, said_at_us, zone, recent, sentence)
         result.facts.extend(said)
+    if speech.act == "retract" and not found_any:
+        result.facts.extend(_taken_back(result, grammar, tables, said_at_us, zone, recent, sentence))
     _moved(result, before_facts)
     result.strong = result.strong or speech.act in ("correct", "retract") or speech.explicit
 
@@ -203,8 +221,19 @@ def _facts(
         ):
             made.append(fact)
             result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
+    if not made and frame.negated and frame.ended and frame.subject.subject == "user":
+        made = list(_gone_by_name(frame, grammar, said_at_us, sentence))
     result.facts.extend(made)
     return made
+
+
+def _gone_by_name(frame: Frame, grammar: Grammar, said_at_us: int, sentence: str) -> Iterator[FormedFact]:
+    """ "I don't see Dr. Amin anymore": whatever that was, it is over."""
+    names = [word for word in frame.rest.split() if trim(word)[:1].isupper() or trim(word)[:1].isdigit()]
+    name = split_case(names[-1])[1] if names and grammar.code == "tr" else names[-1] if names else ""
+    value = bare(" ".join([*names[:-1], name]), grammar)
+    if value:
+        yield unsettled("end", value, object_key(value, grammar), grammar, said_at_us, sentence)
 
 
 def _earlier(
@@ -217,8 +246,9 @@ def _earlier(
         facts = [
             fact for fact in read_statements(text, grammar, tables, said_at_us, zone).facts if fact.act in ("assert", "correct")
         ]
-        if facts:
-            return facts
+        telling = [fact for fact in facts if fact.predicate in tables.predicates or ":" in fact.predicate]
+        if telling or facts:
+            return telling or facts
     return []
 
 

@@ -40,7 +40,8 @@ def note_what_is_over(result: Statements, frame: Frame, grammar: Grammar) -> Non
     name = frame.subject.name or (frame.text if frame.subject.noun else "")
     first = lower_in(trim(frame.rest.split()[0]), grammar.code) if frame.rest else ""
     over = frame.verb in grammar.words["over"] or (frame.verb in grammar.words["copulas"] and first in grammar.words["over"])
-    if over and name and not frame.negated:
+    whole = not frame.rest or first in grammar.words["over"] or frame.rest.casefold() in grammar.words["over"]
+    if over and whole and name and not frame.negated and not frame.ended:
         if frame.subject.name:
             result.gone.append(frame.subject.name)
         elif frame.subject.noun:
@@ -63,11 +64,19 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
         vague = fact.predicate in WEAK or (fact.predicate not in tables.predicates and ":" not in fact.predicate)
         if fact.act != "assert" or fact.corrected not in ("", "*") or not vague or not fact.value:
             continue
-        left = [end.value for end in ends if end.subject == fact.subject and end.predicate != fact.predicate]
+        left = [end.value for end in ends if end.subject == fact.subject and _may_be_anything(end, fact, tables)]
         left = [one for one in (*left, *result.gone) if alike(one, fact.value, tables, grammar)]
         if left:
             result.facts[place] = _in_place_of(fact, left[-1], grammar)
     return result
+
+
+def _may_be_anything(end: FormedFact, fact: FormedFact, tables: FormationTables) -> bool:
+    """Whether what ends was named by a verb that does not tell what it was ("I sold the Golf")."""
+    known = tables.predicates.get(end.predicate)
+    return end.predicate != fact.predicate and (
+        known is None or known.general or end.predicate in WEAK | {"subscription", "gym"}
+    )
 
 
 def _in_place_of(fact: FormedFact, old: str, grammar: Grammar) -> FormedFact:

@@ -7,7 +7,7 @@ import re
 from aico_memory.domain.formation.frames import Party
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_words import genitive, maybe_cases, split_case, third_possessed, unpossessed
-from aico_memory.domain.formation.wording import lower_in, squeeze
+from aico_memory.domain.formation.wording import COMMA, lower_in, squeeze
 
 # "hesabımı": a thing of one's own with an ending of case, never part of a name.
 _MINE_CASED = re.compile("m(?:[ıiuü]z)?[ıiuüae]$")
@@ -142,16 +142,18 @@ def _read_with(lemma: str, words: list[str], grammar: Grammar, whole_names: bool
     bare = [word for case, part in chunks if not case for word in part]
     heads = [" ".join(bare)]
     if bare:
-        if "ve" in bare:
+        if "ve" in bare or COMMA in bare:
             # "yürüyüşü ve çömlekçiliği": every member of the list has the ending.
             listed = [
-                next((stem for case, stem in _maybe(word, False, grammar) if case == "@i"), word) if word != "ve" else word
+                word
+                if word in ("ve", COMMA)
+                else next((stem for case, stem in _maybe(word, False, grammar) if case == "@i"), word)
                 for word in bare
             ]
             heads.append(f"@i {' '.join(listed)}") if listed != bare else None
         heads += [
             f"{case} {' '.join([*bare[:-1], stem])}"
-            for case, stem in _maybe(bare[-1], len(bare) > 1 and bare[-2] != "ve", grammar)
+            for case, stem in _maybe(bare[-1], len(bare) > 1 and bare[-2] not in ("ve", COMMA), grammar)
         ]
         if len(bare) > 1:
             # A marked phrase in front of a bare object: "Ankara'ya taşındım" needs none, "fıstığa alerjim var" does.

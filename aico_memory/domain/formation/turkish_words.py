@@ -40,6 +40,13 @@ _CASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("@i", f"^[yn]?{_H}$"),
     )
 )
+# "konuşabiliyorum": who can, does.
+_ABLE = re.compile(f"y?{_A}bil(?={_H}(?:r|yor))")
+# Nouns whose n is their own: zeytin-den, but evi-n-den.
+_WITH_N = frozenset(
+    {"zeytin", "oyun", "koyun", "kadın", "altın", "tütün", "yayın", "basın", "düğün", "sabun", "bütün", "kayın"}
+)
+_VOICELESS = "fstkçşhp"
 _HARD = {"ğ": "k", "b": "p", "c": "ç"}
 
 
@@ -56,6 +63,7 @@ class Verb:
 @lru_cache(maxsize=8192)
 def read_verb(word: str, known: frozenset[str]) -> Verb | None:
     """The word as a finite verb, None where no reading has a known stem."""
+    word = _ABLE.sub("", word)
     for tense, form in _FORMS:
         match = form.match(word)
         if match is None:
@@ -110,15 +118,19 @@ def split_case(word: str, sure: bool = True) -> tuple[str, str]:
                 return case, stem
         return "", stem
     low = lower_in(word, "tr")
-    if (match := re.match(f"^(.{{2,}}?{_H})n([dt]{_A}n?)$", low)) and word[:1].islower() and len(match[1]) > 3:
+    owned = re.match(f"^(.{{2,}}?{_H})n([dt]{_A}n?)$", low)
+    if (match := owned) and word[:1].islower() and len(match[1]) > 3 and f"{match[1]}n" not in _WITH_N:
         return ("@den" if match[2].endswith("n") else "@de"), word[: len(match[1])]
-    if match := re.match(f"^(.{{2,}})([dt]{_A}n)$", low):
+    if (match := re.match(f"^(.{{2,}})([dt]{_A}n)$", low)) and _agrees(match[1], match[2]):
         return "@den", word[: len(match[1])]
-    if len(word) > 3 and (match := re.match(f"^(.{{2,}})([dt]{_A})(?:y{_H}[mz])?$", low)):
+    if len(word) > 3 and (match := re.match(f"^(.{{2,}})([dt]{_A})(?:y{_H}[mz])?$", low)) and _agrees(match[1], match[2]):
         return "@de", word[: len(match[1])]
-    if sure:
-        return "", word
     return "", word
+
+
+def _agrees(stem: str, ending: str) -> bool:
+    """Whether t or d of an ending fits the stem ("katta" has its t after a voiceless sound)."""
+    return (stem[-1] in _VOICELESS) == ending.startswith("t")
 
 
 def maybe_cases(word: str, known: Set[str] = frozenset(), compound: bool = False) -> list[tuple[str, str]]:
@@ -135,6 +147,10 @@ def maybe_cases(word: str, known: Set[str] = frozenset(), compound: bool = False
         if match and case != "@le" and match[2] == "n" and not compound:
             # "n" joins an ending only to a possessive: penisilin-e, but evi-n-e.
             match = re.match(pattern.replace("?)([yn]", ")([yn]"), low)
+        if match and (compounded := re.match(f"^(.+s{_H})n[aeıi]$", low)) and case != "@le":
+            # "arı sokmasına"
+            found.append((case, word[: len(compounded[1])]))
+            continue
         if match and len(match[1]) >= 2:
             stem = word[: len(match[1])]
             if case == "@i" and low in known:

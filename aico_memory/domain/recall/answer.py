@@ -76,6 +76,16 @@ def _kin(best: _Group, groups: Sequence[_Group], tables: FormationTables) -> lis
     """What was kept of the same thing under a longer or shorter name ("locker code", "locker code at the pool")."""
     noun = best.predicate.partition(":")[2]
     language = best.held[0].fact.language
+    if best.predicate in THINGS and best.subject != SPEAKER:
+        head = stems(head_of(best.subject, language, tables), language)
+        return [
+            one
+            for group in groups
+            if group.predicate == best.predicate and group.subject != SPEAKER
+            and (group is best or (_within(group.subject, best.subject, language)
+                 and stems(head_of(group.subject, language, tables), language) == head))
+            for one in group.held
+        ]  # fmt: skip
     if not noun or not best.held[0].fact.single_valued:
         return best.held
     words, core = stems(noun, language), stems(head_of(noun, language, tables), language)
@@ -90,6 +100,11 @@ def _kin(best: _Group, groups: Sequence[_Group], tables: FormationTables) -> lis
     return kin
 
 
+def _within(one: str, other: str, language: str) -> bool:
+    left, right = stems(one, language), stems(other, language)
+    return left <= right or right <= left
+
+
 def head_of(noun: str, language: str, tables: FormationTables) -> str:
     """A noun phrase without what stands behind its head ("the locker code at the pool")."""
     grammar = tables.grammars.get(language)
@@ -97,7 +112,8 @@ def head_of(noun: str, language: str, tables: FormationTables) -> str:
     if grammar is None:
         return noun
     at = next((i for i, word in enumerate(words) if i and word in grammar.words["prepositions"] | {"der", "des"}), len(words))
-    return " ".join(words[:at])
+    # "büro-türcode" is a türcode.
+    return " ".join(words[:at]).split("-")[-1] if language == "de" else " ".join(words[:at])
 
 
 def _grouped(held: Sequence[Held]) -> list[_Group]:
@@ -127,7 +143,8 @@ def _subjects(question: Question, groups: Sequence[_Group], tables: FormationTab
             group.subject
             for group in groups
             if group.subject != SPEAKER and group.predicate in THINGS and len(group.subject.split()) > 1
-            and (stems(group.subject.split()[-1], question.language) <= question.stems
+            and (stems(head_of(group.subject, question.language, tables), question.language) <= question.stems
+                 or stems(group.subject.split()[-1], question.language) <= question.stems
                  or any(same_head(group.subject, word, question.language) for word in question.words))
         }  # fmt: skip
         found |= heads if len(heads) == 1 else set()
@@ -172,7 +189,7 @@ def _score(group: _Group, question: Question, about: frozenset[str], tables: For
     closeness = 0.5 if len(group.subject) == longest else 0.0
     if group.predicate in ("time", "location"):
         fits = {"time": ("when",), "location": ("where",)}[group.predicate]
-        known = max(known, 1.5) if question.asks in fits else known * 0.3
+        known = max(known, 1.5) if question.asks in fits else known if known >= 2 else known * 0.3
     total = known + noun_score + _verb_score(group, question)
     return total + closeness + 0.5 if total else 0.0
 

@@ -52,7 +52,7 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
     predicates: dict[str, float] = {}
     for name, predicate in tables.predicates.items():
         surface = predicate.surfaces.get(grammar.code)
-        if surface is None:
+        if surface is None or asks in predicate.not_asked:
             continue
         best = 0.0
         for bag in surface.ask:

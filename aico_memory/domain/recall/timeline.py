@@ -83,9 +83,10 @@ class Timeline:
                 if held.subject == subject
                 and held.until_us >= fact.valid_from_us
                 and not held.invalid
-                and _equal(held, fact.corrected)
+                and _same(held, fact.corrected)
                 and not held.predicate.startswith(("favourite:", "birthplace", "likes", "dislikes"))
             ]
+            meant = [held for held in meant if _equal(held, fact.corrected)] or meant
             if meant:
                 was = max(meant, key=_newness)
                 statement = replace(

@@ -1,0 +1,217 @@
+"""Turkish clauses without a verb: what somebody or something is, has, or is called."""
+
+from __future__ import annotations
+
+import re
+
+from aico_memory.domain.formation.frames import Frame, Party
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.turkish_phrases import (
+    chunks_of,
+    low_tr,
+    of_a_thing,
+    own_noun,
+    possessed_end,
+    readings_of,
+    subject_of,
+)
+from aico_memory.domain.formation.turkish_words import genitive, harden, maybe_cases, split_case, third_possessed
+from aico_memory.domain.formation.wording import squeeze
+
+COPULA = re.compile(r"^(.{3,}?)(?:y?[ıiuü]m|y?[ıiuü]z)$")
+_HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
+_IS = re.compile(r"[dt][ıiuü]r$")
+EXIST = frozenset({"var", "yok", "vardı", "yoktu", "varmış", "yokmuş"})
+
+
+def denied(frame: Frame, words: list[str], last: str, grammar: Grammar) -> Frame:
+    """ "… değilim": what the speaker is not."""
+    settle(frame)
+    frame.past = last.endswith(("dim", "dik"))
+    frame.verb, frame.rest = "be", " ".join(words)
+    frame.readings = readings_of("be", [word for word in words if low_tr(word) not in grammar.words["speaker"]], grammar)
+    return frame
+
+
+def settle(frame: Frame) -> None:
+    """`artık` ends only what is denied; else it is no more than "now"."""
+    frame.ended = frame.ended and frame.negated
+
+
+def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:  # noqa: PLR0912
+    while len(words) > 2 and low_tr(words[0]) in grammar.words["empty"]:
+        words = words[1:]
+    low = [low_tr(word) for word in words]
+    if low[-1] in EXIST:
+        frame.negated = frame.negated or low[-1].startswith("yok")
+        frame.past = low[-1].endswith("dı") or low[-1].endswith("tu")
+        return existential(frame, words[:-1], grammar)
+    settle(frame)
+    frame.verb = "be"
+    if low[0] in grammar.words["speaker"]:
+        words, low = words[1:], low[1:]
+        if not words:
+            return None
+        return _copula(frame, words, grammar)
+    if low[0] in grammar.words["name_nouns"] and len(words) > 1 and party is not None and party.noun:
+        # "Bir köpeğim var, adı Karabaş."
+        frame.subject = Party(owner=party.subject, noun=low[0], possessed=True)
+        return _with_value(frame, words[1:])
+    if _HERE.match(low[-1]):
+        # "izindeyim", "Gent'teyim".
+        return _copula(frame, words, grammar)
+    for at in range(len(words)):
+        favourite = next(
+            (f for f in sorted(grammar.words["favourites"], key=len, reverse=True) if " ".join(low[at:]).startswith(f + " ")),
+            "",
+        )
+        if favourite and at == 0:
+            length = len(favourite.split()) + 1
+            low[length - 1] = own_noun(low[length - 1], grammar) or low[length - 1]
+            if length < len(words) and third_possessed(low[length]) and length + 1 < len(words):
+                length += 1
+            frame.subject = Party(noun=" ".join(low[:length]), possessed=True)
+            return _with_value(frame, words[length:])
+        if favourite:
+            # "pizza en sevdiğim yemek"
+            frame.subject, frame.rest = Party(name=" ".join(words[:at])), f"benim {' '.join(low[at:])}"
+            frame.readings = [f"be {frame.rest}"]
+            return frame
+        if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if at == 0 else "")) and at + 1 < len(words):
+            owner = own_noun(low_tr(whose), grammar) or whose.casefold()
+            owner = " ".join([*low[:at], owner])
+            reach = len(words) if frame.times else len(words) - 1
+            end = possessed_end(low, at + 1, min(at + 4, reach), at + 1)
+            frame.subject = Party(owner=owner, noun=" ".join(low[at + 1 : end + 1]), possessed=True)
+            return _with_value(frame, words[end + 1 :])
+        last = at == len(words) - 1
+        if last and (low[at] in grammar.words["not_possessed"] or not frame.times):
+            continue
+        if noun := own_noun(low[at], grammar):
+            known = noun in grammar.words["nouns"] | grammar.words["events"] or noun in grammar.relations
+            if last and not known and not re.search("m[ıiuü]z$", low[at]):
+                continue
+            if at and words[0][:1].isupper() and noun in grammar.relations and last:
+                continue
+            return _owner_of(frame, words, at, " ".join([*low[:at], noun]), grammar)
+    if relation := _named_relation(words, low, grammar):
+        frame.subject, frame.rest = relation
+        frame.readings = [f"be {frame.rest}"]
+        return frame
+    if (COPULA.match(low[-1]) or _HERE.match(low[-1])) and not (len(words) == 1 and low[-1] in grammar.words["not_possessed"]):
+        return _copula(frame, words, grammar)
+    if whole := _named_thing(words, low, grammar):
+        frame.subject = Party(noun=" ".join(low[:whole]), possessed=True)
+        return _with_value(frame, words[whole:])
+    length, found = subject_of(words, grammar, party)
+    if found is None and frame.times and words:
+        length, found = len(words), Party(noun=" ".join(low), possessed=True)
+    if found is None:
+        return None
+    frame.subject = found
+    return _with_value(frame, words[length:])
+
+
+def _named_thing(words: list[str], low: list[str], grammar: Grammar) -> int:
+    """How many words name a thing in "wifi şifresi mavi77": up to a possessed noun that has a value behind it."""
+    for end in range(1, min(3, len(low) - 1)):
+        inner = re.sub("s?[ıiuü]$", "", low[end])
+        known = harden(inner) in grammar.words["nouns"] or low[end].endswith(("sı", "si", "su", "sü"))
+        if known and len(low[end]) > 3 and all(word[:1].islower() or not at for at, word in enumerate(words[: end + 1])):
+            return end + 1
+    return 0
+
+
+def _owner_of(frame: Frame, words: list[str], at: int, noun: str, grammar: Grammar) -> Frame | None:
+    """ "Patronum Hülya Hanım" says who she is, "eşim Deniz doktor" says what Deniz is."""
+    rest = words[at + 1 :]
+    names = 0
+    while names < len(rest) and rest[names][:1].isupper() and "'" not in rest[names]:
+        names += 1
+    name = ""
+    if noun in grammar.relations and 0 < names < len(rest):
+        name, rest = " ".join(rest[:names]), rest[names:]
+    frame.subject = Party(noun=grammar.synonyms.get(noun, noun), name=name, possessed=True)
+    return _with_value(frame, rest)
+
+
+def _named_relation(words: list[str], low: list[str], grammar: Grammar) -> tuple[Party, str] | None:
+    """ "Lena benim kız kardeşim", "Petra patronum": who that is."""
+    names = 0
+    while names < len(words) and words[names][:1].isupper() and "'" not in words[names]:
+        names += 1
+    rest = [word for word in low[names:] if word not in grammar.words["own"]]
+    if not names or not rest or not (noun := own_noun(rest[-1], grammar)):
+        return None
+    full = " ".join([*rest[:-1], noun])
+    if full not in grammar.relations and noun not in grammar.relations:
+        return None
+    return Party(name=" ".join(words[:names])), f"benim {full}"
+
+
+def _with_value(frame: Frame, words: list[str]) -> Frame | None:
+    if not words and not frame.times:
+        return None
+    if words:
+        # A name without an apostrophe is whole ("Hillside").
+        plain_name = words[-1][:1].isupper() and "'" not in words[-1]
+        case, stem = ("", words[-1]) if plain_name else split_case(words[-1])
+        if not case and len(words[-1]) > 5 and words[-1][:1].islower():
+            # "pizzadır"
+            words = [*words[:-1], _IS.sub("", words[-1])]
+        value = " ".join([*words[:-1], stem if case in ("@de", "@den") or "'" in words[-1] else words[-1]])
+        frame.rest = f"{case} {value}" if case in ("@de", "@den", "@e") else value
+        at = next((i for i, word in enumerate(words[:-1]) if "'" in word and split_case(word)[0] == "@de"), -1)
+        if at >= 0 and not case:
+            # "THY'de pilot"
+            frame.rest = " ".join(words[at + 1 :])
+            frame.readings = [f"be {frame.rest} @de {' '.join([*words[:at], split_case(words[at])[1]])}"]
+            return frame
+    frame.readings = [squeeze(f"be {frame.rest}")]
+    return frame
+
+
+def _copula(frame: Frame, words: list[str], grammar: Grammar) -> Frame | None:
+    """ "… hemşireyim", "… Gent'teyim": what or where the speaker is."""
+    last = words[-1]
+    if "'" in last:
+        case, stem = split_case(last)
+    else:
+        match = COPULA.match(low_tr(last))
+        ending = last[: len(match[1])] if match else last
+        case, stem = split_case(ending)
+        stem = harden(stem) if not case and match else stem
+    if low_tr(last) in ("birlikteyim", "birlikteyiz"):
+        case, stem = "", "birlikte"
+    frame.verb = "be"
+    chunks = chunks_of(words[:-1], grammar)
+    bare = next((part for mark, part in chunks[-1:] if not mark), [])
+    if "'" in last:
+        start = len(bare)
+        while start and bare[start - 1][:1].isupper():
+            start -= 1
+        bare = bare[start:]
+    value = " ".join([*bare, stem])
+    marked = [f"{mark} {' '.join(part)}" for mark, part in chunks if mark]
+    frame.rest = f"{case} {value}" if case else value
+    frame.readings = [squeeze(" ".join(["be", frame.rest, *marked]))]
+    if not case and bare and (maybe := maybe_cases(bare[-1])):
+        frame.readings += [f"be {stem} {mark} {' '.join([*bare[:-1], inner])}" for mark, inner in maybe]
+    return frame
+
+
+def existential(frame: Frame, words: list[str], grammar: Grammar) -> Frame | None:
+    settle(frame)
+    frame.verb = "var"
+    if not words:
+        return None
+    words = [word for word in words if low_tr(word) not in grammar.words["speaker"]]
+    last = low_tr(words[-1]) if words else ""
+    noun = own_noun(last, grammar)
+    if whose := next((genitive(word) for word in words if genitive(word)), ""):
+        frame.subject = Party(owner=own_noun(low_tr(whose), grammar) or whose.casefold()) if whose else Party()
+        words = [word for word in words if not genitive(word)]
+    body = [*words[:-1], noun or words[-1].split("'")[0]] if words else []
+    frame.rest = " ".join(body)
+    frame.readings = readings_of("var", body, grammar)
+    return frame
