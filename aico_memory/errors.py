@@ -7,6 +7,7 @@ can do about it.
 
 from __future__ import annotations
 
+import errno
 from typing import ClassVar
 
 
@@ -219,6 +220,28 @@ class JournalLost(AicoMemoryError):
 
     code = "journal_lost"
     default_mend = "Rebuild the worker's store from a backup or a recording."
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM})
+_ABSENT = frozenset({errno.ENOENT})
+_MISPLACED = frozenset({errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP})
+
+
+def from_os_error(error: OSError) -> AicoMemoryError:
+    """What the operating system refused, as one of ours that says which file and what to do."""
+    detail = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    if error.errno in _FULL:
+        return StorageFull(detail)
+    if error.errno == errno.EROFS:
+        return ReadOnly(detail, "Mount it for writing, or choose a home that can be written: AICO_MEMORY_HOME.")
+    if error.errno in _FORBIDDEN:
+        return AccessDenied(detail, "Give this account the right to it, or choose another home: AICO_MEMORY_HOME.")
+    if error.errno in _ABSENT:
+        return NotFound(detail, "Check the path.")
+    if error.errno in _MISPLACED:
+        return ConfigurationInvalid(detail, "Choose another path; a home (AICO_MEMORY_HOME) is a folder.")
+    return AicoMemoryError(detail)
 
 
 def _all_errors(root: type[AicoMemoryError]) -> dict[str, type[AicoMemoryError]]:

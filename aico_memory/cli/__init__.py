@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from aico_memory.cli.app import app
 from aico_memory.cli.face import Exit, Face, hoist
-from aico_memory.errors import AicoMemoryError
+from aico_memory.errors import AicoMemoryError, from_os_error
 from aico_memory.paths import find_home
 
 __all__ = ["app", "main"]
@@ -21,6 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         clock,
         doctor,
         facts,
+        graph,
         keys,
         lifecycle,
         memory,
@@ -28,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sleep,
         status,
         streams,
+        time_verbs,
         topics,
     )  # fmt: skip
 
@@ -40,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone (`| head`).
         sys.stderr.close()
         return Exit.OK
+    except OSError as error:
+        return Face(find_home(), as_json="--json" in arguments).fail(from_os_error(error))
     except KeyboardInterrupt:
         return 130
     return Exit.OK

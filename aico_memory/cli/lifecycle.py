@@ -13,7 +13,7 @@ from aico_memory.cli.announce import announce, echo_line
 from aico_memory.cli.app import app, command
 from aico_memory.cli.detach import start_detached
 from aico_memory.cli.face import Face, face_of
-from aico_memory.errors import AicoMemoryError
+from aico_memory.errors import AicoMemoryError, from_os_error
 from aico_memory.runtime.deployment import ProcessTable, chosen_processes
 from aico_memory.runtime.processes import restart_process, stop_deployment
 
@@ -62,9 +62,10 @@ def _run(face: Face, names: tuple[str, ...], timeout: float | None, quiet: bool,
         echo = None if quiet or ready_fd >= 0 else lambda name, line: echo_line(face, name, line)
         supervisor = Supervisor(face.home, settings, names, echo=echo)
         asyncio.run(supervisor.run(on_ready, timeout))
-    except AicoMemoryError as error:
+    except (AicoMemoryError, OSError) as error:
         if ready_fd >= 0:
-            _tell(ready_fd, {"code": error.code, "detail": error.detail, "mend": error.mend})
+            known = from_os_error(error) if isinstance(error, OSError) else error
+            _tell(ready_fd, {"code": known.code, "detail": known.detail, "mend": known.mend})
         raise
     if supervisor.was_ready:
         face.say("Stopped; everything acknowledged is on disk.")

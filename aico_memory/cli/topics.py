@@ -24,6 +24,7 @@ from aico_memory.ids import new_id
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.probe import broker_says
 
+FIELDS_MEND = "The message and its fields stand in docs/TOPICS.md and proto/."
 PANEL = "Bus"
 letters = group("dead-letters", "Records that a worker gave up: see why, drop them, or send them again.", PANEL)
 
@@ -59,7 +60,7 @@ def publish(
     try:
         message = json_format.Parse(body, declared.message())
     except json_format.ParseError as error:
-        raise InvalidMessage(f"The JSON is no {declared.full_name}: {error}") from None
+        raise InvalidMessage(f"The JSON is no {declared.full_name}: {str(error).splitlines()[0]}", FIELDS_MEND) from None
     now = clock_for(face.home).now_us()
     event_id = _uuid(identifier) if identifier else new_id(now)
     owner = user or str(getattr(message, "user_id", ""))

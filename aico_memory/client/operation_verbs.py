@@ -137,7 +137,8 @@ class OperationVerbs:
         try:
             ParseDict(dict(fields), message)
         except ParseError as error:
-            raise InvalidMessage(f"The fields do not fit {declared.full_name}: {error}") from None
+            first = str(error).splitlines()[0]
+            raise InvalidMessage(f"The fields do not fit {declared.full_name}: {first}") from None
         check_fields(message)
         user = user_id if user_id is not None else fields.get("user_id", "")
         record = self._session.record(

@@ -28,6 +28,7 @@ from aico_memory.errors import (
     DeadlineExceeded,
     NotFound,
     TooLarge,
+    from_os_error,
 )
 from aico_memory.ids import new_id
 from aico_memory.log import get_logger
@@ -75,20 +76,30 @@ class Session:
 
         Raises BusUnavailable (not with a spool), NotAuthorised or VersionMismatch, within two seconds.
         """
+        try:
+            return cls._opened(home, identity, spool)
+        except OSError as error:
+            raise from_os_error(error) from error
+
+    @classmethod
+    def _opened(cls, home: Home, identity: str, spool: bool) -> Session:
         settings = load_settings(home)
         if not spool:
             read_address(home)
-        clock = clock_for(home)
-        link = Link(lambda: read_address(home), load_identity(home, identity), settings=settings.link, clock=clock)
-        max_bytes, kept = settings.bus.max_bytes, None
+        keys = load_identity(home, identity)
+        kept = None
+        if spool:
+            sealer = open_vault(home, settings.security).sealer("spool")
+            kept = Spool(home.root / "spool", identity, sealer, settings.link.spool_bytes)
+        clock, max_bytes = clock_for(home), settings.bus.max_bytes
+        link = Link(lambda: read_address(home), keys, settings=settings.link, clock=clock)
         try:
-            if spool:
-                sealer = open_vault(home, settings.security).sealer("spool")
-                kept = Spool(home.root / "spool", identity, sealer, settings.link.spool_bytes)
             max_bytes = link.start().max_bytes
         except AicoMemoryError as error:
             if kept is None or not isinstance(error, BusUnavailable):
                 link.close()
+                if kept is not None:
+                    kept.close()
                 raise type(error)(f"{error.detail} (home {home.root})", error.mend) from None
         return cls(link, clock, settings.link, max_bytes, kept, settings.identity)
 

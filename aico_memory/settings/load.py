@@ -29,7 +29,11 @@ def load_settings(home: Home, environment: Mapping[str, str] | None = None) -> S
             sources.append(str(path))
     for name, value in sorted((os.environ if environment is None else environment).items()):
         if name.startswith(ENVIRONMENT_PREFIX):
-            _merge(merged, _nested(name.removeprefix(ENVIRONMENT_PREFIX).split("__"), yaml.safe_load(value)))
+            try:
+                read = yaml.safe_load(value)
+            except yaml.YAMLError as error:
+                raise ConfigurationInvalid(f"{name} is no valid YAML: {error}") from error
+            _merge(merged, _nested(name.removeprefix(ENVIRONMENT_PREFIX).split("__"), read))
             sources.append(name)
     try:
         return Settings.model_validate(merged)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from aico_memory import MemoryClient
 from aico_memory.cli import main
+from aico_memory.errors import ConfigurationInvalid
 from aico_memory.paths import Home
 from aico_memory.vault.curve_keys import list_identities
 
@@ -30,3 +32,21 @@ def test_a_role_that_the_broker_does_not_know_gets_no_key(tmp_path: Path, capsys
     assert "client, " in error["mend"] and "operator" in error["mend"]
     assert "phone" not in {entry.name for entry in list_identities(home)}
     assert call(home, "keys", "add", "phone", "--role", "observer") == 0
+
+
+def test_a_home_that_is_a_file_is_one_line_and_no_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "home").write_text("not a folder")
+    for arguments in (("up", "--detach"), ("keys", "init")):
+        assert call(Home(tmp_path / "home"), *arguments) == 1
+        error = json.loads(capsys.readouterr().out)["error"]
+        assert error["code"] == "configuration_invalid"
+        assert "home" in error["detail"]
+
+
+def test_a_client_says_in_a_typed_error_what_the_system_refused(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config").write_text("not a folder")
+    (tmp_path / "home" / "spool").write_text("not a folder")
+    assert call(Home(tmp_path / "home"), "keys", "init") == 0
+    with pytest.raises(ConfigurationInvalid, match="spool"):
+        MemoryClient.connect(tmp_path / "home", spool=True)

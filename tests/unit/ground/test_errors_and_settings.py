@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from aico_memory import errors
-from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, from_code
+from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, from_code, from_os_error
 from aico_memory.paths import Home, find_home
 from aico_memory.settings import load_settings
 
@@ -31,6 +33,29 @@ def test_an_error_comes_back_from_the_wire_as_its_type() -> None:
 
 def test_an_unknown_code_keeps_its_text() -> None:
     assert "from_the_future" in str(from_code("from_the_future", "detail"))
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (errno.ENOSPC, errors.StorageFull),
+        (errno.EROFS, errors.ReadOnly),
+        (errno.EACCES, errors.AccessDenied),
+        (errno.ENOENT, errors.NotFound),
+        (errno.ENOTDIR, ConfigurationInvalid),
+        (errno.EIO, AicoMemoryError),
+    ],
+)
+def test_what_the_system_refuses_is_a_typed_error_that_names_the_file(number: int, kind: type[AicoMemoryError]) -> None:
+    error = from_os_error(OSError(number, os.strerror(number), "/data/x"))
+    assert type(error) is kind
+    assert error.detail == f"/data/x: {os.strerror(number)}"
+    assert error.mend
+
+
+def test_an_environment_variable_that_is_no_yaml_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationInvalid, match="AICO_MEMORY_SET__bus__max_bytes"):
+        load_settings(Home(tmp_path), {"AICO_MEMORY_SET__bus__max_bytes": "["})
 
 
 def test_the_shipped_settings_load(tmp_path: Path) -> None:
