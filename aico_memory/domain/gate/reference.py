@@ -62,11 +62,13 @@ def _left_behind(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
     own = _alike(_group(fact, items), fact.corrected, fact.language)
     if own:
         return replace(fact, corrected=_newest(own).object_key)
+    # What ended at the same moment was ended by the same message ("I sold the Golf, I drive a Zoe now").
     meant = [
         one for one in items
-        if one.subject == fact.subject and one.memory.valid_until_us > fact.valid_from_us
-        and _equal(one, fact.corrected, fact.language) and not one.predicate.startswith(_APART)
+        if one.subject == fact.subject and one.memory.valid_until_us >= fact.valid_from_us
+        and not one.predicate.startswith(_APART)
     ]  # fmt: skip
+    meant = _alike(meant, fact.corrected, fact.language)
     if not meant:
         return fact
     was = _newest(meant)
@@ -103,6 +105,8 @@ def _closed(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
 
 def _targets(fact: FormedFact, named: str, items: Sequence[Known]) -> Sequence[Known]:
     if not fact.predicate:
+        if fact.act == "end":
+            items = [one for one in items if one.memory.status == "active"]
         return _alike(items, named, fact.language) if named else items
     mine = [one for one in items if one.subject == fact.subject]
     group = _group(fact, items)

@@ -222,7 +222,8 @@ class Timeline:
             or (held.subject == fact.subject and not held.invalid and fact.act != "end")
         ]
         if not fact.predicate:
-            mine = [held for held in self.held if not held.invalid]
+            over = fact.valid_from_us if fact.act == "end" else -1
+            mine = [held for held in self.held if not held.invalid and held.until_us > over]
             chosen = [held for held in mine if _same(held, key)] if key else mine
             if key and fact.act == "retract":
                 return chosen
