@@ -79,12 +79,15 @@ def facts(
     context: typer.Context,
     half: Annotated[str, typer.Option(help="Only this half of the streams: develop or held-out.")] = "",
     misses: Annotated[bool, typer.Option(help="Also print what was answered wrongly.")] = False,
+    in_process: Annotated[bool, typer.Option(help="By the rules alone, in this process: fast.")] = False,
 ) -> None:
     """Streams of statements in English, German and Turkish: what is true now, what was true then.
 
-    In this process over the pure rules, beside the baselines "latest statement" and "most similar", with false
-    merges and false invalidations. Rules may be made from the half `develop`; of the other only the figures count.
+    Through a fresh deployment with `add`, `flush` and `recall`, or with --in-process over the rules alone; beside it
+    the baselines "latest statement" and "most similar", with false merges and false invalidations. Rules may be made
+    from the half `develop`; of the other only the figures count. `exact` counts values that are the expected words.
     """
+    from aico_memory.bench.facts.bus import run_over_the_bus
     from aico_memory.bench.facts.report import as_json, as_text
     from aico_memory.bench.facts.run import run_streams
     from aico_memory.bench.facts.streams import load_streams
@@ -100,8 +103,12 @@ def facts(
         progress("loading the embedding model")
         embedder, account = load_embedder(ModelSettings(), home.model)
         progress(f"{len(streams)} streams")
-        tallies = run_streams(streams, load_formation_tables(home), embedder)
-    result = as_json(describe_machine(), tallies, account.model)
+        if in_process:
+            tallies = run_streams(streams, load_formation_tables(home), embedder)
+        else:
+            tallies = run_over_the_bus(streams, embedder, progress)
+    way = "in process" if in_process else "over the bus"
+    result = as_json(describe_machine(), tallies, account.model, way)
     wrong = [line for tally in tallies.values() for line in tally.misses]
     face.show(
         {**result, "misses": wrong} if misses else result,
