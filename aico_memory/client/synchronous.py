@@ -29,6 +29,8 @@ from aico_memory.client.results import (
 from aico_memory.client.session import Session
 from aico_memory.client.stream import EventStream
 from aico_memory.client.synchronous_facts import SynchronousFacts
+from aico_memory.client.synchronous_graph import SynchronousGraph
+from aico_memory.client.synchronous_time import SynchronousTime
 from aico_memory.errors import ClosedConnection
 from aico_memory.paths import find_home
 
@@ -38,7 +40,7 @@ _END_SECONDS = 0.5
 _LOOK_SECONDS = 1.0
 
 
-class MemoryClient(SynchronousFacts):
+class MemoryClient(SynchronousFacts, SynchronousTime, SynchronousGraph):
     """A client of one home as one identity: `with MemoryClient.connect() as client`. Thread-safe.
 
     Every verb is that of AsyncMemoryClient, which documents it, and waits for the result.

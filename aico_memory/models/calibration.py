@@ -17,6 +17,7 @@ from aico_memory.domain.gate.comparing import wording_contradicts
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.embedder import Vectors
 from aico_memory.paths import Home, shipped_config
+from aico_memory.settings.root import Settings
 from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings
 
 FOLDER = "calibration"
@@ -27,7 +28,7 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The thresholds of a model and where they come from: settings, a file, or the default."""
+    """The thresholds of a model and where they come from: a file of that name, calibrated at all, or the default."""
 
     thresholds: ThresholdSettings
     source: str
@@ -123,11 +124,20 @@ def load_calibrations(home: Home) -> dict[str, Chosen]:
     return found
 
 
-def thresholds_of(fingerprint: str, figures: PredictionErrorSettings, calibrations: Mapping[str, Chosen]) -> Chosen:
-    """The settings' own, else a file's, else the default; the source says which, so that nobody takes one for the other."""
+def calibrated(settings: Settings, home: Home) -> Settings:
+    """The settings with what the files say of models of which they say nothing themselves."""
+    error = settings.write_path.prediction_error
+    found = {fingerprint: chosen.thresholds for fingerprint, chosen in load_calibrations(home).items()}
+    merged = error.model_copy(update={"calibrated": {**found, **error.calibrated}})
+    write_path = settings.write_path.model_copy(update={"prediction_error": merged})
+    return settings.model_copy(update={"write_path": write_path})
+
+
+def thresholds_of(fingerprint: str, figures: PredictionErrorSettings) -> Chosen:
+    """The thresholds of a model and where they are from, so that nobody takes the default for a calibration."""
     if fingerprint in figures.calibrated:
-        return Chosen(figures.calibrated[fingerprint], "settings")
-    return calibrations.get(fingerprint) or Chosen(figures.default, "default: this model is not calibrated")
+        return Chosen(figures.calibrated[fingerprint], "calibrated")
+    return Chosen(figures.default, "default: this model is not calibrated")
 
 
 def _read(path: Path) -> dict[str, Any]:

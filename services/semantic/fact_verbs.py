@@ -9,6 +9,7 @@ from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import context_pb2, working_pb2, write_path_pb2
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.runtime.ports import Ports, RequestHandler
+from aico_memory.settings.root import Settings
 from aico_memory.stores.semantic.port import IndexQueue, SemanticStore, SemanticTransaction
 from services.semantic.explaining import Explaining
 from services.semantic.policing import Policing
@@ -22,9 +23,14 @@ class FactVerbs:
     """Recall, explain, review, policy and reinforcement."""
 
     def __init__(
-        self, ports: Ports, store: SemanticStore, indexed: IndexQueue, tables: FormationTables, write_path: WritePath
+        self,
+        ports: Ports,
+        settings: Settings,
+        store: SemanticStore,
+        indexed: IndexQueue,
+        tables: FormationTables,
+        write_path: WritePath,
     ) -> None:
-        settings = ports.settings
         identity, figures, model = settings.identity, settings.write_path, settings.memory_model
         self._store = store
         self._policing = Policing(figures.policy, identity)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import bus_pb2, semantic_pb2
+from aico_memory.models.calibration import calibrated, thresholds_of
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
@@ -22,6 +23,7 @@ from services.semantic.fact_verbs import FactVerbs
 from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
+from services.semantic.time_verbs import TimeVerbs
 from services.semantic.tokens import FormationRules
 from services.semantic.write_path import Effect, WritePath
 
@@ -54,11 +56,13 @@ class SemanticHandlers(Handlers):
         forming: Embedder,
         stop: threading.Event,
     ) -> None:
-        settings = ports.settings.semantic
+        every = calibrated(ports.settings, ports.home)
+        settings = every.semantic
         self.state: SemanticStore = store
         self._queue = queue
         self._stop = stop
         self._rules = FormationRules(load_function_words(ports.home), load_gazetteer(ports.home), settings.default_language)
+        self._figures = every.write_path.prediction_error
         self._live = LiveIndex(queue, settings)
         self._indexer = Indexer(queue, self._live, indexing, settings, stop, ports.notify, ports.log)
         maintenance = IndexMaintenance(
@@ -67,9 +71,10 @@ class SemanticHandlers(Handlers):
         self._indexer.maintain = maintenance.step
         self._answering = Answering(store, self._live, self._rules.languages, settings, ports.clock, ports.settings.identity)
         tables = load_formation_tables(ports.home)
-        self._write_path = WritePath(store, self._rules, tables, forming, ports.settings, ports.log)
-        verbs = FactVerbs(ports, store, queue, tables, self._write_path)
-        self._effects: Mapping[str, Effect] = {**self._write_path.effects, **verbs.effects}
+        self._write_path = WritePath(store, self._rules, tables, forming, every, ports.log)
+        verbs = FactVerbs(ports, every, store, queue, tables, self._write_path)
+        time_verbs = TimeVerbs(ports, store)
+        self._effects: Mapping[str, Effect] = {**self._write_path.effects, **verbs.effects, **time_verbs.effects}
         self.topics = tuple(sorted(self._effects))
         answering = self._answering
         self.requests: Mapping[str, RequestHandler] = {
@@ -78,6 +83,7 @@ class SemanticHandlers(Handlers):
             topic_of(semantic_pb2.ListMemories).name: lambda event, _: answering.page(event),
             topic_of(semantic_pb2.MemoryHistoryRequest).name: lambda event, _: answering.history(event),
             **verbs.requests,
+            **time_verbs.requests,
         }
         self._indexer.start()
 
@@ -106,6 +112,8 @@ class SemanticHandlers(Handlers):
             "fingerprint": active, "model_mismatch": bool(active and model and active != model),
             "not_embedded": self._indexer.skipped, "formed_without_vectors": self._write_path.forming.without_vectors,
         }  # fmt: skip
+        if active or model:
+            shown["thresholds"] = thresholds_of(active or model, self._figures).source
         if self._indexer.waits_for:
             shown["indexer_waits_for"] = self._indexer.waits_for
         if job is not None:

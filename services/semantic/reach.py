@@ -65,7 +65,8 @@ class Reach:
         """NotFound for an id that the asker may not see, TooLarge where all facts would be too many."""
         found = {one.memory.memory_id: one for one in self._items(about, asker) if one.memory.kind != "record"}
         histories = self._store.histories(list(found))
-        versions = tuple(version_of_memory(one.memory, histories[key]) for key, one in found.items())
+        causes = {key: rests_on[0].event_id for key, rests_on in self._store.evidence(list(found)).items() if rests_on}
+        versions = tuple(version_of_memory(one.memory, histories[key], causes.get(key, b"")) for key, one in found.items())
         return Meant(found, versions, histories)
 
     def key_of(self, about: temporal_pb2.FactsAbout, asker: Asker) -> Meant:

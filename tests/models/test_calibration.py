@@ -15,6 +15,7 @@ from aico_memory.models.calibration import (
     FOLDER,
     Chosen,
     calibrate_model,
+    calibrated,
     file_name,
     load_calibrations,
     load_sets,
@@ -27,6 +28,7 @@ from aico_memory.models.load import load_embedder
 from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import Home
 from aico_memory.settings.models import ModelSettings
+from aico_memory.settings.root import Settings
 from aico_memory.settings.write_path import CalibrationSettings, PredictionErrorSettings, ThresholdSettings
 from tests.support.exports import export_folder
 
@@ -98,15 +100,16 @@ def test_a_home_has_its_own_calibration_and_settings_win_over_both(tmp_path: Pat
     made = calibrate(measured, CalibrationSettings(), ThresholdSettings())
     path = write_calibration(home.config / FOLDER, "m|384|abc", made, {"wrong_update": 0.0}, {"model": "m"})
     assert yaml.safe_load(path.read_text())["provenance"] == {"model": "m"}
-    calibrations = load_calibrations(home)
-    assert thresholds_of("m|384|abc", FIGURES, calibrations) == Chosen(made.thresholds, path.name)
+    assert load_calibrations(home)["m|384|abc"] == Chosen(made.thresholds, path.name)
+    settings = calibrated(Settings(), home).write_path.prediction_error
+    assert thresholds_of("m|384|abc", settings) == Chosen(made.thresholds, "calibrated")
     own = ThresholdSettings(reinforce=0.99)
-    settings = PredictionErrorSettings(calibrated={"m|384|abc": own})
-    assert thresholds_of("m|384|abc", settings, calibrations) == Chosen(own, "settings")
+    given = Settings.model_validate({"write_path": {"prediction_error": {"calibrated": {"m|384|abc": own.model_dump()}}}})
+    assert thresholds_of("m|384|abc", calibrated(given, home).write_path.prediction_error).thresholds == own
 
 
 def test_a_model_that_nobody_calibrated_takes_the_default_and_says_so(tmp_path: Path) -> None:
-    chosen = thresholds_of("unknown|1|x", FIGURES, load_calibrations(Home(tmp_path)))
+    chosen = thresholds_of("unknown|1|x", calibrated(Settings(), Home(tmp_path)).write_path.prediction_error)
     assert (chosen.thresholds, chosen.source) == (ThresholdSettings(), "default: this model is not calibrated")
 
 

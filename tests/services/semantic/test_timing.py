@@ -48,6 +48,8 @@ def keep(store: SemanticStore, shelf: Shelf) -> None:
             transaction.put_item(item, ["word"], 1)
         for change in shelf.changes:
             transaction.add_evolution(change)
+        for proof in shelf.evidence:
+            transaction.add_evidence(proof)
         for statement in shelf.statements:
             transaction.keep_statement(statement, "kept")
 
@@ -164,6 +166,7 @@ def test_evolution_is_a_chain_of_causes_in_the_order_of_learning(store: Semantic
         ("corrected", "User lives in Oslo", "User lives in Bergen"),
     ]
     assert [step.known_at_us for step in chain.steps] == [day(0), day(10), day(20)]
+    assert [step.cause_event_id for step in chain.steps] == [one.event_id for one in MOVES]
     by_id = temporal_pb2.FactsAbout(memory_id=id_text(MOVES[2].statement_id))
     assert timing(store).evolution(event(temporal_pb2.EvolutionRequest(user_id="alice", about=by_id))) == chain
     newest = timing(store).evolution(event(temporal_pb2.EvolutionRequest(user_id="alice", about=home(), limit=1)))
