@@ -140,7 +140,9 @@ class Reviewing:
         outcome = self._outcome(known.memory.memory_id, scopes)
         if outcome is not None:
             item.instead, item.rule, item.reason = outcome.in_auto, outcome.rule, outcome.reason
-            target = self._store.known([outcome.target], scopes) if outcome.target else []
+            # What is only near is not touched.
+            touched = outcome.target if outcome.in_auto != "CREATE" else b""
+            target = self._store.known([touched], scopes) if touched else []
             if target:
                 item.target, item.target_text = id_text(outcome.target), target[0].memory.text
         return item
