@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 import time
 from collections.abc import Callable
@@ -52,22 +53,29 @@ def attack(running, connect) -> tuple[zmq.Socket, zmq.Socket, object]:
         socket.send(b"\x01_bus/ready/" + client.session.hex().encode() + b"/1/")
         assert socket.poll(5000)
     gate = Gate(running.broker)
+    delivery = running.broker._delivery.socket
     try:
+        delivery.getsockopt(zmq.EVENTS)
         spoiling.send(b"\x07junk")
-        settle()
+        handed_over(delivery)
         victims.subscribe(MESSAGE.encode())
         victims.poll(0)
-        settle()
+        handed_over(delivery)
         listening.send(b"\x01" + CHANGED.encode())
-        settle()
+        handed_over(delivery)
     finally:
         gate.release()
     return listening, victims, victim
 
 
-def settle() -> None:
-    """Give the I/O threads time to hand over what was sent; nothing can be waited on, the broker is held."""
-    threading.Event().wait(0.2)
+def handed_over(delivery: zmq.Socket) -> None:
+    """Wait until the broker's I/O thread has handed over what was sent, and let libzmq note it; nothing is received.
+
+    The broker's own thread is held, so that this one may touch its socket.
+    """
+    readable, _, _ = select.select([delivery.getsockopt(zmq.FD)], [], [], 5)
+    assert readable, "nothing has come up"
+    delivery.getsockopt(zmq.EVENTS)
 
 
 def hears_message(socket: zmq.Socket, seconds: float) -> bool:
