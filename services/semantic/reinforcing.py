@@ -19,8 +19,11 @@ from aico_memory.stores.semantic.item_port import Interaction, ItemWrites
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import id_bytes, id_text
 from services.semantic.explaining import item_message
+from services.semantic.writing import announce
 
 CONFIDENCE, UTILITY = "confidence", "utility"
+# How the news call what led to a change.
+_USE = "use"
 _PAGE = 500
 
 
@@ -78,6 +81,11 @@ class Reinforcing:
                 transaction.put_item(after, None, event.global_sequence)
                 transaction.add_evolution(_change(memory.memory_id, UTILITY, memory.utility, utility, event))
                 page.records.append(item_message(after, transaction.evidence(memory.memory_id), names))
+        if page.records:
+            scope = scope_of(event.user, message.group_id, message.project_id)
+            changed = [id_bytes(record.memory_id) for record in page.records]
+            reason = "it helped" if message.helpful else "it did not help"
+            _announce(transaction, event, scope, "updated", changed, reason)
         return page
 
     def _find(self, transaction: ItemWrites, event: Event) -> Interaction:
@@ -100,7 +108,10 @@ class Reinforcing:
         raised: list[Reinforced] = []
         for scope in in_view:
             raised += self._of_scope(transaction, scope, in_view, interaction, already, event, delta)
-        transaction.note_reinforced(interaction.scope, interaction.interaction_id, [one.memory.memory_id for one in raised])
+        used = [one.memory.memory_id for one in raised]
+        transaction.note_reinforced(interaction.scope, interaction.interaction_id, used)
+        if used:
+            _announce(transaction, event, interaction.scope, "reinforced", used, "used in an answer")
         return raised
 
     def _of_scope(
@@ -124,6 +135,12 @@ class Reinforcing:
             if len(page) < _PAGE:
                 break
         return raised
+
+
+def _announce(
+    transaction: SemanticTransaction, event: Event, scope: Scope, action: str, memory_ids: Sequence[bytes], reason: str
+) -> None:
+    announce(transaction, event.event_id, event.occurred_us, event.user, scope, action, memory_ids, reason, _USE)
 
 
 def _change(memory_id: bytes, what: str, old: float, new: float, event: Event) -> Evolution:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aico_memory.clock import FixedClock, from_us
 from aico_memory.contracts.envelope import Event
@@ -14,7 +16,7 @@ from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import Scope
-from aico_memory.domain.scopes import scope_of, shared
+from aico_memory.domain.scopes import readable, scope_of, shared
 from aico_memory.errors import InvalidMessage, ModelUnavailable
 from aico_memory.ids import derive_id, new_id
 from aico_memory.models.fact_tables import load_formation_tables
@@ -172,3 +174,29 @@ def test_a_question_in_no_known_language_is_read_in_the_one_that_is_spoken(memor
 def test_a_zone_that_does_not_exist_is_the_askers_mistake(memory: Memory) -> None:
     with pytest.raises(InvalidMessage, match="Mars"):
         memory.ask("Where do I live?", zone="Mars/Olympus")
+
+
+PEOPLE, GROUPS, PROJECTS = ("ana", "bo", "cleo"), ("", "choir", "band"), ("", "tour")
+CITIES = ("Leeds", "Bath", "York", "Derby", "Hull", "Bury", "Stoke", "Luton")
+QUESTIONS = ("Where do I live?", "Where does Ana live?", "Where does Bo live?", "Where does Cleo live?", "Who lives where?")
+PLACES = st.tuples(st.sampled_from(PEOPLE), st.sampled_from(GROUPS), st.sampled_from(PROJECTS))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(PLACES, min_size=1, max_size=len(CITIES)), PLACES, st.sampled_from(QUESTIONS))
+def test_no_question_is_ever_answered_from_a_scope_that_its_asker_may_not_read(
+    tables: FormationTables, said: list[tuple[str, str, str]], asker: tuple[str, str, str], question: str
+) -> None:
+    memory = Memory(tables)
+    scopes = {}
+    for day, (city, place) in enumerate(zip(CITIES, said, strict=False)):
+        user, group, project = place
+        memory.say(f"I live in {city}.", day, user, group, project, name=user.title())
+        scopes[city] = scope_of(user, group, project)
+    user, group, project = asker
+    mine = readable([user], group, project)
+    answered = memory.values(question, user, group_id=group, project_id=project)
+    assert all(scopes[city] in mine for city in answered)
+    own = [city for city, place in zip(CITIES, said, strict=False) if place[0] == user and scopes[city] in mine]
+    if question == QUESTIONS[0]:
+        assert answered == own[-1:], "the last that the asker said where it may be read, and nobody else's"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aico_memory.contracts.envelope import Event
-from aico_memory.contracts.v1 import semantic_pb2, working_pb2, write_path_pb2
+from aico_memory.contracts.v1 import envelope_pb2, semantic_pb2, working_pb2, write_path_pb2
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import Scope
 from aico_memory.domain.scopes import GLOBAL
@@ -60,6 +60,10 @@ class Memory:
         with self.store.transaction() as transaction:
             return self.reinforcing.again(transaction, self.event(message, user))
 
+    def news(self) -> list[semantic_pb2.Changed]:
+        envelopes = [envelope_pb2.Envelope.FromString(record.envelope) for record in self.store.outgoing(100)]
+        return [semantic_pb2.Changed.FromString(envelope.payload) for envelope in envelopes]
+
     def judge(self, *memory_ids: bytes, helpful: bool = True, user: str = "ana") -> semantic_pb2.MemoryPage:
         message = write_path_pb2.MemoriesJudged(user_id=user, memory_ids=map(id_text, memory_ids), helpful=helpful)
         with self.store.transaction() as transaction:
@@ -77,6 +81,8 @@ def test_what_a_response_used_grows_once_an_interaction_and_a_repeated_turn_chan
     assert memory.confidence(porto) == pytest.approx(0.72)
     assert memory.turn("Well, user lives in Porto!") == []
     assert list(memory.again().items) == []
+    (news,) = memory.news()
+    assert (news.action, news.act, list(news.memory_ids)) == ("reinforced", "use", [id_text(porto)])
     (change,) = memory.store.histories([porto])[porto]
     assert (change.what, change.old_value, change.new_value) == ("confidence", "0.700000", "0.720000")
 
@@ -122,6 +128,7 @@ def test_what_helped_gains_utility_and_only_where_it_is_active_and_ones_own(memo
     porto, waiting, bos = memory.know(), memory.know(status="candidate"), memory.know(scope=Scope("user", "bo"))
     (judged,) = memory.judge(porto, waiting, bos).records
     assert (judged.memory_id, judged.utility) == (id_text(porto), pytest.approx(0.55))
+    assert [(news.action, news.act) for news in memory.news()] == [("updated", "use")]
     (judged,) = memory.judge(porto, helpful=False).records
     assert judged.utility == pytest.approx(0.495)
     assert list(memory.judge(bos).records) == []
