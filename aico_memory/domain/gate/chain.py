@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aico_memory.domain.gate.statement import Statement
+from aico_memory.domain.gate.statement import WITHDRAW, Statement
 from aico_memory.domain.memory import OPEN
 
 
@@ -107,7 +107,9 @@ class _Chain:
         self.links: list[_Link] = []
 
     def hear(self, said: Statement) -> None:
-        {"assert": self._assert, "correct": self._correct, "end": self._end, "retract": self._retract}[said.fact.act](said)
+        acts = {"assert": self._assert, "correct": self._correct, "end": self._end, "retract": self._retract,
+                WITHDRAW: self._withdraw}  # fmt: skip
+        acts[said.fact.act](said)
 
     def _assert(self, said: Statement) -> None:
         from_us, until_us = said.fact.valid_from_us, said.fact.valid_until_us
@@ -193,10 +195,17 @@ class _Chain:
         target.learn(said, target.until_us, "disabled", b"", "retracted: never true")
         for link in self.links:
             if link.held and link.phases[-1].by == target.id:
-                following = self._next_start(link.object_key, link.from_us)
+                # Of whatever value: the same one may have been stated anew since.
+                following = self._next_start("", link.from_us)
                 until_us = min(link.said_until_us, following.from_us if following else OPEN)
                 by = following.id if following and until_us == following.from_us else b""
                 link.learn(said, until_us, _status(until_us, said), by, "what replaced it was retracted")
+
+    def _withdraw(self, said: Statement) -> None:
+        """A person deleted it: said again it is something new. What it had replaced does not come back for that."""
+        target = self._named(said.fact.object_key, said.said_at_us)
+        if target is not None:
+            target.learn(said, target.until_us, "disabled", b"", "deleted")
 
     def _add(
         self,
@@ -247,7 +256,7 @@ class _Chain:
         return max(meant, key=lambda one: (one.covers(now_us), one.from_us, one.statements[0].order), default=None)
 
     def _next_start(self, object_key: str, after_us: int) -> _Link | None:
-        """The open value that begins next."""
+        """The open value that begins next, of another object than this one; "" for any."""
         found = [
             one
             for one in self.links

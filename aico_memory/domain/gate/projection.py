@@ -63,11 +63,22 @@ def validity_on(memory: Memory, segment: Segment, ids: dict[bytes, bytes]) -> Me
     return replace(
         memory, memory_id=ids[segment.lead.statement_id], said_at_us=segment.lead.said_at_us,
         recorded_at_us=segment.lead.said_at_us, valid_from_us=last.from_us, valid_until_us=last.until_us,
-        status=last.status, invalidated_at_us=last.known_us if closed else OPEN,
+        status=last.status, invalidated_at_us=_known_since_us(segment) if closed else OPEN,
         superseded_by=ids.get(last.by) if last.by else None,
         temporal_type="time_bounded" if bounded else "persistent",
         updated_at_us=max(last.known_us, segment.statements[-1].said_at_us),
     )  # fmt: skip
+
+
+def _known_since_us(segment: Segment) -> int:
+    """Since when it has been known as it is known now: another successor alone teaches nothing about it."""
+    last = segment.last
+    known_us = last.known_us
+    for phase in reversed(segment.phases):
+        if (phase.from_us, phase.until_us, phase.status) != (last.from_us, last.until_us, last.status):
+            break
+        known_us = phase.known_us
+    return known_us
 
 
 def changes_of(segment: Segment, memory_id: bytes) -> tuple[Evolution, ...]:

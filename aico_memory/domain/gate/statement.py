@@ -11,6 +11,8 @@ from aico_memory.domain.memory import OPEN, Memory, Scope
 
 # Acts that take something away and bring nothing.
 CLOSING: Final = frozenset({"end", "retract"})
+# Said by nobody: a person deleted the item, which is a demand and no statement about the world.
+WITHDRAW: Final = "withdraw"
 # Stands for the value said last, where a change names only what is new ("I switched to tea").
 NEWEST: Final = "*"
 
@@ -41,6 +43,8 @@ class Statement:
     arousal: float = 0.0
     emotion: str = "none"
     flashbulb: bool = False
+    # A JSON object about how it was read (model and instructions); goes with its evidence.
+    metadata_json: str = ""
 
     @property
     def order(self) -> tuple[int, bytes, int]:
@@ -81,6 +85,12 @@ def in_chains(statement: Statement, closing_id: bytes) -> tuple[Statement, ...]:
     act = "retract" if fact.act == "correct" else "end"
     closed = replace(fact, act=act, object_key=fact.corrected, valid_until_us=OPEN)
     return replace(statement, statement_id=closing_id, fact=closed), told
+
+
+def withdrawal(statement: Statement, statement_id: bytes, event_id: bytes, at_us: int) -> Statement:
+    """What a deletion leaves among the statements of its key, so that the same said again is a new item."""
+    fact = replace(statement.fact, act=WITHDRAW, corrected="", valid_until_us=OPEN)
+    return replace(statement, statement_id=statement_id, event_id=event_id, said_at_us=at_us, fact=fact)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from aico_memory.ids import derive_id, new_id
 from aico_memory.log import get_logger
 from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import Home
+from aico_memory.runtime.ports import Ports
 from aico_memory.settings.root import Settings
 from aico_memory.vault.master import open_vault
 from services.semantic.handlers import SemanticHandlers, build
@@ -45,7 +45,7 @@ class Worker:
 
     def start(self) -> SemanticHandlers:
         vault = open_vault(self.home, self.settings.security, {})
-        ports: Any = SimpleNamespace(
+        ports: Any = Ports(
             link=self.link, clock=self.clock, settings=self.settings, vault=vault, home=self.home,
             log=get_logger("semantic"), notify=self.notify,
         )  # fmt: skip

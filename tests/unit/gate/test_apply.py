@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aico_memory.domain.gate.decide import Decision
+from aico_memory.domain.gate.statement import withdrawal
 from aico_memory.domain.memory import OPEN
 from tests.support.memory_items import DAY
 from tests.support.statements import Shelf, day, said, told
@@ -263,3 +264,16 @@ def test_delivering_any_statement_again_at_any_time_changes_nothing(story, data)
     assert (once.items, once.changes, once.evidence, once.statements) == (
         twice.items, twice.changes, twice.evidence, twice.statements,
     )  # fmt: skip
+
+
+def test_what_was_deleted_is_said_anew_as_something_new_and_what_it_had_replaced_stays_over():
+    shelf = told([said(1, "Oslo", 1), said(2, "Rome", 5)])
+    known = shelf.items[said(2, "Rome", 5).statement_id]
+    shelf.items[known.memory.memory_id] = replace(
+        known, memory=replace(known.memory, status="invalid", invalidated_at_us=day(8))
+    )
+    shelf.statements.append(withdrawal(said(2, "Rome", 5), bytes(15) + b"w", bytes(15) + b"e", day(8)))
+    shelf.tell(said(3, "Rome", 12))
+    assert [(one.object_key, one.memory.status) for one in shelf.items.values()] == [
+        ("oslo", "superseded"), ("rome", "invalid"), ("rome", "active"),
+    ]  # fmt: skip
