@@ -20,7 +20,7 @@ from aico_memory.domain.formation.succession import Statements, note_what_is_ove
 from aico_memory.domain.formation.turkish_words import split_case
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
-from aico_memory.domain.formation.wording import even, lower_in, sentences, squeeze, trim
+from aico_memory.domain.formation.wording import even, lower_in, own_words, sentences, squeeze, trim
 from aico_memory.domain.memory import OPEN
 
 MAX_SENTENCES = 40
@@ -59,7 +59,7 @@ def plainer(text: str, grammar: Grammar) -> str:
     """The message in the plainer wording that the language's file knows for it, line by line."""
     expand = PARSERS[grammar.parser].expand
     lines = []
-    for line in even(text[:MAX_CHARACTERS]).splitlines():
+    for line in own_words(text[:MAX_CHARACTERS]).splitlines():
         said = expand(line)
         for wording, replacement in grammar.rewrites:
             said = wording.sub(replacement, said)

@@ -8,6 +8,11 @@ import unicodedata
 _APOSTROPHES = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "＇": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
 )
+_PASTED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED_LINE = re.compile(r"\s*(?:>|\|)")
+_QUOTATION = re.compile(r'"[^"\n]*"')
+# Words of a quotation that may still be a name or a title.
+LONGEST_TITLE = 6
 _SPACES = re.compile(r"\s+")
 # Not after a number ("3. Mai", "10.30") nor after a short title ("Dr. Weber").
 _SENTENCES = re.compile(
@@ -22,6 +27,13 @@ _EDGES = ' \t,.;:!?…"()[]-–—*'
 def even(text: str) -> str:
     """NFC, one kind of apostrophe and quotation mark; letters are otherwise as they were written."""
     return unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
+
+
+def own_words(text: str) -> str:
+    """The text without what somebody else wrote: quoted lines, pasted code, and quotations too long for a title."""
+    text = even(_PASTED.sub("\n", text))
+    text = "\n".join(line for line in text.splitlines() if not _QUOTED_LINE.match(line))
+    return _QUOTATION.sub(lambda match: match.group() if len(match.group().split()) <= LONGEST_TITLE else " ", text)
 
 
 def lower(text: str) -> str:
