@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aico_memory.contracts.envelope import Event
-from aico_memory.contracts.v1 import semantic_pb2
+from aico_memory.contracts.v1 import extraction_pb2, semantic_pb2
 from aico_memory.domain.formation.entities import Gazetteer
 from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.formed import Formed, FormedFact
@@ -194,7 +194,7 @@ class Forming:
         return Vectors(fingerprint, found)
 
     def _beside(self, event: Event) -> list[str]:
-        """Texts of an event that says nothing itself: of an edit, and of what waited for sleep."""
+        """Texts of an event that says nothing itself: of an edit, of what waited for sleep, of what a model read."""
         message, work = event.message, self._figures
         if isinstance(message, semantic_pb2.UpdateMemory):
             said = Said(
@@ -205,6 +205,8 @@ class Forming:
         if isinstance(message, semantic_pb2.ReplayExperiences):
             of_these = self._reads.waiting(event.user, message.event_ids, work.waiting) if message.event_ids else []
             return [one.fact.text for one in (*of_these, *self._reads.waiting(event.user, (), work.waiting))]
+        if isinstance(message, extraction_pb2.FactsExtracted):
+            return [fact.text for fact in message.extraction.facts]
         return []
 
     def _form(self, said: Said, recent: tuple[str, ...]) -> Formed:

@@ -13,8 +13,9 @@ from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
-from aico_memory.stores.semantic.port import IndexQueue, SemanticStore, SemanticTransaction
+from aico_memory.stores.semantic.port import IndexQueue, ReadingQueue, SemanticStore, SemanticTransaction
 from aico_memory.stores.semantic.sql_queue import SqlIndexQueue
+from aico_memory.stores.semantic.sql_reading import SqlReadingQueue
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
 from services.semantic.answering import Answering
 from services.semantic.embedding import BusEmbedder, Embedder
@@ -23,6 +24,7 @@ from services.semantic.fact_verbs import FactVerbs
 from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
+from services.semantic.model_reader import ModelReader
 from services.semantic.time_verbs import TimeVerbs
 from services.semantic.tokens import FormationRules
 from services.semantic.write_path import Effect, WritePath
@@ -39,7 +41,7 @@ def build(ports: Ports) -> SemanticHandlers:
     indexing = BusEmbedder(ports.link, ports.settings.semantic.embed_timeout_seconds, stop)
     # The transaction waits for these, and everything behind it.
     forming = BusEmbedder(ports.link, ports.settings.write_path.work.embed_seconds, stop, interactive=True)
-    return SemanticHandlers(ports, store, SqlIndexQueue(store), indexing, forming, stop)
+    return SemanticHandlers(ports, store, SqlIndexQueue(store), SqlReadingQueue(store.database), indexing, forming, stop)
 
 
 class SemanticHandlers(Handlers):
@@ -52,6 +54,7 @@ class SemanticHandlers(Handlers):
         ports: Ports,
         store: SemanticStore,
         queue: IndexQueue,
+        reading: ReadingQueue,
         indexing: Embedder,
         forming: Embedder,
         stop: threading.Event,
@@ -63,6 +66,7 @@ class SemanticHandlers(Handlers):
         self._stop = stop
         self._rules = FormationRules(load_function_words(ports.home), load_gazetteer(ports.home), settings.default_language)
         self._figures = every.write_path.prediction_error
+        self._reads = every.language_model.enabled
         self._live = LiveIndex(queue, settings)
         self._indexer = Indexer(queue, self._live, indexing, settings, stop, ports.notify, ports.log)
         maintenance = IndexMaintenance(
@@ -85,7 +89,9 @@ class SemanticHandlers(Handlers):
             **verbs.requests,
             **time_verbs.requests,
         }
+        self._reader = ModelReader(store, reading, ports.link, ports.clock, every.language_model, ports.log)
         self._indexer.start()
+        self._reader.start()
 
     def prepare(self, events: Sequence[Event]) -> None:
         """Before the transaction: read what the events state, and embed it."""
@@ -98,6 +104,7 @@ class SemanticHandlers(Handlers):
     def after_commit(self) -> None:
         self._write_path.forming.committed()
         self._indexer.wake()
+        self._reader.wake()
 
     def settled(self, applied: int) -> int:
         oldest = self._queue.oldest_pending()
@@ -114,6 +121,8 @@ class SemanticHandlers(Handlers):
         }  # fmt: skip
         if active or model:
             shown["thresholds"] = thresholds_of(active or model, self._figures).source
+        if self._reads:
+            shown["language_model"] = self._reader.status()
         if self._indexer.waits_for:
             shown["indexer_waits_for"] = self._indexer.waits_for
         if job is not None:
@@ -125,6 +134,7 @@ class SemanticHandlers(Handlers):
 
     def close(self) -> None:
         self._stop.set()
+        self._reader.close()
         self._indexer.close()
         self._live.close()
         self.state.close()

@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from aico_memory.contracts.envelope import Event, reply_record
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import extraction_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import Memory
 from aico_memory.errors import AicoMemoryError
@@ -20,6 +20,7 @@ from services.semantic.activation import Activation
 from services.semantic.convert import record_message
 from services.semantic.editing import Editing
 from services.semantic.embedding import Embedder
+from services.semantic.enriching import Enriching
 from services.semantic.forming import Forming
 from services.semantic.gating import Gating
 from services.semantic.graphing import Graphing
@@ -54,13 +55,15 @@ class WritePath:
         self.graphing = Graphing(model.graph)
         self.persisting = Persisting(rules, self.graphing, model, figures)
         self.gating = Gating(tables, self.persisting, model, figures)
-        self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting)
+        self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting, log)
         self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
+        self.enriching = Enriching(self.forming, self.gating, tables, settings.language_model)
         self.activation = Activation(figures, model.retention, settings.identity)
         self.effects: Mapping[str, Effect] = {
             topic_of(working_pb2.Message).name: self.writing.write,
             topic_of(working_pb2.ToolResult).name: self.writing.write,
             topic_of(working_pb2.Turn).name: self.writing.write,
+            topic_of(extraction_pb2.FactsExtracted).name: self.enriching.take,
             topic_of(semantic_pb2.UpdateMemory).name: self._update,
             topic_of(semantic_pb2.InvalidateMemory).name: self._invalidate,
             topic_of(semantic_pb2.ReplayExperiences).name: self.writing.replay,
@@ -73,7 +76,8 @@ class WritePath:
         self.forming.prepare(events)
 
     def applied(self, transaction: SemanticTransaction, event: Event) -> None:
-        """After each event: now and then, what is not kept longer goes."""
+        """After each event: what a model is to read is queued; now and then, what is not kept longer goes."""
+        self.enriching.queue(transaction, event)
         if event.global_sequence % self._work.pruned_every == 0:
             transaction.forget_before(event.occurred_us - round(self._work.kept_days * _DAY_US), event.occurred_us)
 

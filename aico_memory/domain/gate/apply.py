@@ -301,4 +301,5 @@ def _evidence(new: Statement, memory_id: bytes) -> Evidence:
     return Evidence(
         memory_id, new.event_id, method_of(new.fact, new.role), new.said_at_us, new.confidence, role=new.role,
         name=new.speaker, said_at_us=new.said_at_us, session_id=new.session_id, excerpt=new.fact.excerpt[:300],
+        metadata_json=new.metadata_json,
     )  # fmt: skip

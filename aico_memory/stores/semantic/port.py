@@ -51,6 +51,20 @@ class IndexJob:
     after_row: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A message that a language model has yet to read: nothing of what it says, only whose it is and when to ask."""
+
+    event_id: bytes
+    owner: str
+    scope: Scope
+    # IANA zone of the speaker, or empty: the record does not keep it.
+    zone: str
+    queued_at_us: int
+    next_at_us: int = 0
+    tries: int = 0
+
+
 class SemanticTransaction(ItemWrites, ConsumerTransaction, Protocol):
     """One transaction: memories, cursor and what is to be published, or nothing."""
 
@@ -77,6 +91,9 @@ class SemanticTransaction(ItemWrites, ConsumerTransaction, Protocol):
 
     def note_use(self, memory_ids: Sequence[bytes], scope: Scope, at_us: int) -> int:
         """Count an access to these active memories of the scope; how many there were."""
+
+    def read_later(self, unread: Unread) -> None:
+        """A language model is to read this message; asked for again it stays as it is."""
 
     def add_job(self, job: IndexJob) -> None:
         """Ask for index maintenance; the same event asks once."""
@@ -169,3 +186,19 @@ class IndexQueue(Protocol):
 
     def advance_job(self, job: IndexJob) -> None:
         """Remember how far it has come."""
+
+
+class ReadingQueue(Protocol):
+    """Messages that wait for a language model, by when they are to be asked for."""
+
+    def due(self, now_us: int) -> Unread | None:
+        """The one whose time came first, if any has come."""
+
+    def postpone(self, unread: Unread) -> None:
+        """Ask again as it says."""
+
+    def settle(self, event_id: bytes) -> None:
+        """It is read, or will not be."""
+
+    def count(self) -> int:
+        """How many wait."""

@@ -15,11 +15,12 @@ from aico_memory.errors import KeyDestroyed, NotFound, WrongKey
 from aico_memory.stores.index.fts5 import Fts5TextIndex
 from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.semantic import rows
-from aico_memory.stores.semantic.port import IndexJob
+from aico_memory.stores.semantic.port import IndexJob, Unread
 from aico_memory.stores.semantic.sql_bookkeeping import SqlBookReads
 from aico_memory.stores.semantic.sql_graph import SqlGraphReads
 from aico_memory.stores.semantic.sql_item_writes import SqlItemWrites
 from aico_memory.stores.semantic.sql_items import SqlItemReads
+from aico_memory.stores.semantic.sql_reading import QUEUE, queue_row
 from aico_memory.stores.sql import Connection, Database, SqlConsumerState, SqlTransaction
 
 MIGRATIONS = files("aico_memory.stores.semantic") / "migrations"
@@ -114,6 +115,9 @@ class SqlSemanticTransaction(SqlItemWrites, SqlTransaction):
 
     def note_use(self, memory_ids: Sequence[bytes], scope: Scope, at_us: int) -> int:
         return sum(self.connection.execute(_USED, (at_us, memory_id, *scope)).rowcount for memory_id in memory_ids)
+
+    def read_later(self, unread: Unread) -> None:
+        self.connection.execute(QUEUE, queue_row(unread))
 
     def add_job(self, job: IndexJob) -> None:
         self.connection.execute(_JOB, (job.event_id, job.firing_id, int(job.rebuild), job.stage, job.after_row))

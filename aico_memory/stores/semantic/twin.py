@@ -12,7 +12,7 @@ from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.stores.index.naive import KeptSource
 from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.index.vector_port import VectorEntry
-from aico_memory.stores.semantic.port import IndexJob, KeptVector, PendingEntry, Unembedded
+from aico_memory.stores.semantic.port import IndexJob, KeptVector, PendingEntry, Unembedded, Unread
 from aico_memory.stores.semantic.twin_item_writes import TwinItemWrites
 from aico_memory.stores.semantic.twin_items import TwinItemReads, TwinTables, holds_key
 from aico_memory.stores.sql import MemoryConsumerState, MemoryTransaction
@@ -83,6 +83,9 @@ class MemorySemanticTransaction(TwinItemWrites, MemoryTransaction):
                 self._tables.memories[key] = replace(memory, access_count=memory.access_count + 1, last_accessed_us=last)
                 used += 1
         return used
+
+    def read_later(self, unread: Unread) -> None:
+        self._tables.unread.setdefault(unread.event_id, unread)
 
     def add_job(self, job: IndexJob) -> None:
         self._tables.jobs.setdefault(job.event_id, job)

@@ -20,7 +20,7 @@ from aico_memory.domain.graph.relations import Relation, RelationKey
 from aico_memory.domain.memory import OPEN, RECORD, Evidence, Evolution, Memory, Scope
 from aico_memory.stores.index.bm25 import MemoryTextIndex
 from aico_memory.stores.semantic.item_port import Interaction, StatementState, Upkeep, Vector
-from aico_memory.stores.semantic.port import IndexJob, KeptVector
+from aico_memory.stores.semantic.port import IndexJob, KeptVector, Unread
 
 HOUR_US = 3_600_000_000
 
@@ -55,6 +55,7 @@ class TwinTables:
     reinforced: dict[tuple[Scope, str], frozenset[bytes]] = field(default_factory=dict)
     explanations: dict[bytes, tuple[Scope, int, Explanation]] = field(default_factory=dict)
     upkeep: dict[tuple[str, bytes], int] = field(default_factory=dict)
+    unread: dict[bytes, Unread] = field(default_factory=dict)
     asked: dict[Scope, tuple[tuple[str, Vector], ...]] = field(default_factory=dict)
 
     def copied(self) -> TwinTables:

@@ -1,0 +1,183 @@
+"""The thread that has messages read by the language model, one after another, behind everything else."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import wait
+from dataclasses import dataclass, replace
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import make_record
+from aico_memory.contracts.v1 import extraction_pb2
+from aico_memory.domain.memory import RECORD, Memory
+from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded
+from aico_memory.ids import derive_id
+from aico_memory.runtime.ports import LinkPort
+from aico_memory.settings.language_model import LanguageModelSettings
+from aico_memory.stores.semantic.port import ReadingQueue, SemanticStore, Unread
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+# How often it looks whether the time of a message has come, or whether it is told to stop.
+_LOOK_SECONDS = 0.5
+_MARGIN_SECONDS = 5.0
+# The endpoint is not to blame for these: whoever else waits is held back as well.
+_HOLDING = ("budget_", "paused", "busy")
+RULES = "rules"
+
+
+@dataclass(slots=True)
+class _Counts:
+    read: int = 0
+    left_to_rules: int = 0
+
+
+class ModelReader:
+    """Asks the model service, publishes what came of it, and only then forgets the message.
+
+    A kill in between asks twice and has one effect: the outcome's id derives from the message's.
+    """
+
+    def __init__(
+        self, store: SemanticStore, queue: ReadingQueue, link: LinkPort, clock: Clock, settings: LanguageModelSettings,
+        log: FilteringBoundLogger,
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._queue = queue
+        self._link = link
+        self._clock = clock
+        self._settings = settings
+        self._log = log
+        self._stop = Event()
+        self._work = Event()
+        self._counts = _Counts()
+        self._held_until_us = 0
+        self._waits_for = ""
+        self._thread = Thread(target=self._run, name="model-reader", daemon=True)
+
+    def start(self) -> None:
+        """Begin, where a model is configured."""
+        if self._settings.enabled:
+            self._thread.start()
+
+    def wake(self) -> None:
+        """There may be more to read."""
+        self._work.set()
+
+    def close(self) -> None:
+        """Stop; what waits is read after the next start."""
+        self._stop.set()
+        self._work.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def status(self) -> dict[str, object]:
+        """How many wait, how many were read, and what holds them back."""
+        return {
+            "waiting": self._queue.count(), "read": self._counts.read, "left_to_rules": self._counts.left_to_rules,
+            "waits_for": self._waits_for,
+        }  # fmt: skip
+
+    def step(self) -> bool:
+        """One message; False where none is due."""
+        now_us = self._clock.now_us()
+        if now_us < self._held_until_us:
+            return False
+        unread = self._queue.due(now_us)
+        if unread is None:
+            return False
+        record = self._record(unread)
+        if record is None:
+            # Deleted, or its owner's key is destroyed: there is nothing to read.
+            self._queue.settle(unread.event_id)
+            return True
+        try:
+            extraction = self._asked(unread, record)
+        except AicoMemoryError as error:
+            extraction = extraction_pb2.Extraction(answered_by=RULES, degraded=error.code, again=True)
+        late = now_us - unread.queued_at_us > self._settings.queue_hours * 3_600_000_000
+        if extraction.again and not late:
+            self._postpone(unread, extraction)
+        else:
+            self._tell(unread, extraction)
+        return True
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                while not self._stop.is_set() and self.step():
+                    pass
+            except AicoMemoryError as error:
+                self._waits_for = error.code
+                self._log.info("reading_waits", code=error.code, detail=error.detail)
+            except Exception as error:
+                self._waits_for = type(error).__name__
+                self._log.error("reading_failed", error=type(error).__name__, exc_info=True)
+            self._work.wait(_LOOK_SECONDS)
+            self._work.clear()
+
+    def _record(self, unread: Unread) -> Memory | None:
+        found = self._store.get([derive_id(uuid.UUID(bytes=unread.event_id), RECORD).bytes], [unread.scope])
+        return found[0] if found and found[0].status != "invalid" else None
+
+    def _asked(self, unread: Unread, record: Memory) -> extraction_pb2.Extraction:
+        request = extraction_pb2.ExtractRequest(
+            event_id=unread.event_id, text=record.text, speaker=record.speaker, said_at_us=record.said_at_us,
+            zone=unread.zone, recent=self._recent(record),
+        )  # fmt: skip
+        settings = self._settings
+        seconds = settings.attempts * (settings.timeout_seconds + settings.retry_limit_seconds) + _MARGIN_SECONDS
+        future = self._link.request(request, user=unread.owner, timeout=seconds)
+        waited = 0.0
+        while not wait([future], _LOOK_SECONDS).done:
+            waited += _LOOK_SECONDS
+            if self._stop.is_set():
+                future.cancel()
+                raise BusUnavailable("The reader stops")
+            if waited > seconds:
+                future.cancel()
+                raise DeadlineExceeded("The model service does not answer")
+        answer: extraction_pb2.Extraction = future.result()
+        return answer
+
+    def _recent(self, record: Memory) -> list[str]:
+        most = self._settings.recent_messages
+        if not most or not record.session_id:
+            return []
+        before = self._store.said_before(record.scope, record.session_id, record.said_at_us, most + 1)
+        texts = [text for _, text in before]
+        if record.text in texts:
+            texts.reverse()
+            texts.remove(record.text)
+            texts.reverse()
+        return texts[-most:]
+
+    def _postpone(self, unread: Unread, extraction: extraction_pb2.Extraction) -> None:
+        now_us, settings = self._clock.now_us(), self._settings
+        self._waits_for = extraction.degraded
+        if extraction.degraded.startswith(_HOLDING):
+            self._held_until_us = now_us + max(1, extraction.again_ms) * 1000
+            return
+        growing = min(settings.queue_first_seconds * 2**unread.tries, settings.queue_limit_seconds)
+        wait_us = max(round(growing * 1_000_000), extraction.again_ms * 1000)
+        self._queue.postpone(replace(unread, next_at_us=now_us + wait_us, tries=min(unread.tries + 1, 30)))
+
+    def _tell(self, unread: Unread, extraction: extraction_pb2.Extraction) -> None:
+        event_id = uuid.UUID(bytes=unread.event_id)
+        extraction.again, extraction.again_ms = False, 0
+        record = make_record(
+            extraction_pb2.FactsExtracted(event_id=unread.event_id, extraction=extraction),
+            event_id=derive_id(event_id, "extracted"), occurred_us=self._clock.now_us(), user=unread.owner,
+            causation_id=event_id,
+        )  # fmt: skip
+        for future in self._link.publish([record]):
+            future.result(self._settings.timeout_seconds)
+        self._queue.settle(unread.event_id)
+        self._waits_for = ""
+        if extraction.degraded:
+            self._counts.left_to_rules += 1
+        else:
+            self._counts.read += 1
