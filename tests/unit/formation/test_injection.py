@@ -158,12 +158,13 @@ def test_what_is_benign_is_still_read(tables: FormationTables) -> None:
     assert kinds & BINDING_KINDS
 
 
-@given(
-    attack=st.sampled_from(ATTACKS),
-    fact=st.sampled_from(["I prefer tea.", "I'm allergic to nuts.", "Ich mag Tee.", "Çayı severim."]),
-)
+PREFERENCES = ("I prefer tea.", "I'm allergic to nuts.", "Ich mag Tee.", "Çayı severim.")
+# Told by how a line begins.
+LINE_STARTS = ("<", "#", "[", "{", "assistant", "S")
+
+
+@given(attack=st.sampled_from(ATTACKS), fact=st.sampled_from(PREFERENCES))
 def test_an_attack_beside_a_preference_takes_its_binding_force(tables: FormationTables, attack: str, fact: str) -> None:
-    result = formed(
-        tables, f"{fact} {attack}" if not attack.startswith(("<", "#", "[", "{", "assistant", "S")) else f"{fact}\n{attack}"
-    )
+    between = "\n" if attack.startswith(LINE_STARTS) else " "
+    result = formed(tables, f"{fact}{between}{attack}")
     assert not [one for one in result.facts if one.kind in BINDING_KINDS]
