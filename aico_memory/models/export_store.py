@@ -22,8 +22,8 @@ from aico_memory.errors import ModelUnavailable
 from aico_memory.log import get_logger
 from aico_memory.models.check_sentences import CHECK_SENTENCES
 from aico_memory.models.embedder import Embedder, Vectors
-from aico_memory.models.onnx_embedder import MODEL_FILE, RECIPE_FILE, TOKENIZER_FILE
-from aico_memory.models.weights import Weights, hash_file
+from aico_memory.models.onnx_embedder import MODEL_FILE, RECIPE_FILE
+from aico_memory.models.weights import TOKENIZER_FILE, Weights, hash_file
 
 MANIFEST = "manifest.json"
 REFERENCE = "reference.npy"

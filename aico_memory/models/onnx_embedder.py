@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from aico_memory.errors import ModelUnavailable
 from aico_memory.models.embedder import Vectors, normalise
+from aico_memory.models.weights import TOKENIZER_FILE
 
 MODEL_FILE = "model.onnx"
-TOKENIZER_FILE = "tokenizer.json"
 RECIPE_FILE = "recipe.json"
 SHORT_TOKENS = 256
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aico_memory.models.onnx_embedder import TOKENIZER_FILE
-from aico_memory.models.weights import choose_weights
+from aico_memory.models.weights import TOKENIZER_FILE, choose_weights
 
 ESTIMATE = "estimate"
 _WORDS = re.compile(r"[^\W\d_]+|\d|\S")

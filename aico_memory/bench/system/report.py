@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from aico_memory.bench.system.run import Size
+from aico_memory.bench.system.run import MEBIBYTE, Size
+
+# Bytes of all processes together but the model's.
+MEMORY_BAR = 350_000_000
 
 
 def as_json(machine: dict[str, object], rows: list[Size], ready_s: float) -> dict[str, Any]:
     """Everything measured, for `--json`."""
-    return {"benchmark": "system", "machine": machine, "ready_s": ready_s, "sizes": [asdict(row) for row in rows]}
+    sizes = [{**asdict(row), "proportional_mib_without_model": without_model(row.proportional_mib)} for row in rows]
+    return {"benchmark": "system", "machine": machine, "ready_s": ready_s, "sizes": sizes}
 
 
 def show(console: Console, machine: dict[str, object], rows: list[Size], ready_s: float) -> None:
@@ -32,10 +37,17 @@ def show(console: Console, machine: dict[str, object], rows: list[Size], ready_s
             f"repeated question p95 {row.cached_p95_ms:.1f} ms; search p95 {row.search_p95_ms:.1f} ms; "
             f"share of the embedding {share:.0%}; degraded answers {row.degraded}"
         )
-        memory = Table("process", "resident MiB")
+        memory = Table("process", "resident MiB", "proportional MiB")
         for name, mebibytes in row.resident_mib.items():
-            memory.add_row(name, f"{mebibytes:.0f}")
-        memory.add_row("all", f"{sum(row.resident_mib.values()):.0f}")
-        without = sum(value for name, value in row.resident_mib.items() if name != "model")
-        memory.add_row("all without the model", f"{without:.0f}")
+            memory.add_row(name, f"{mebibytes:.0f}", f"{row.proportional_mib[name]:.0f}")
+        memory.add_row("all", f"{sum(row.resident_mib.values()):.0f}", f"{sum(row.proportional_mib.values()):.0f}")
+        plain, parts = without_model(row.resident_mib), without_model(row.proportional_mib)
+        memory.add_row("all without the model", f"{plain:.0f}", f"{parts:.0f}")
         console.print(memory)
+        held = "held" if parts * MEBIBYTE <= MEMORY_BAR else "not held"
+        console.print(f"bar: {MEMORY_BAR / 1e6:.0f} MB without the model, shared pages counted once: {held}")
+
+
+def without_model(mebibytes: Mapping[str, float]) -> float:
+    """The sum over all processes but the one that holds the embedding model."""
+    return sum(value for name, value in mebibytes.items() if name != "model")

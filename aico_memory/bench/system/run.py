@@ -26,6 +26,7 @@ from aico_memory.client import MemoryClient
 
 Progress = Callable[[str], None]
 BATCH = 250
+MEBIBYTE = 2**20
 COMMAND = (sys.executable, "-m", "aico_memory.cli")
 
 
@@ -50,7 +51,9 @@ class Size:
     p95: dict[str, Spread]
     cached_p95_ms: float
     search_p95_ms: float
+    # Every page a process can touch, and the same with pages that several share counted in parts: only those add up.
     resident_mib: dict[str, float]
+    proportional_mib: dict[str, float]
     degraded: int
 
 
@@ -119,6 +122,7 @@ def _measure(
             p95[stage].append(percentile(values, 0.95))
     again = [_timed(lambda: client.context("Who has the spare key?", user_id="bench", session_id="s0"))[1] for _ in range(100)]
     searched = [_timed(partial(client.search, text, user_id="bench"))[1] for text in itertools.islice(asked, plan.questions)]
+    resident, proportional = _memory(home)
     return Size(
         messages=size,
         ingest_per_second=missing / published,
@@ -127,7 +131,8 @@ def _measure(
         p95={stage: spread(values) for stage, values in p95.items()},
         cached_p95_ms=percentile(again[1:], 0.95),
         search_p95_ms=percentile(searched, 0.95),
-        resident_mib=_resident(home),
+        resident_mib=resident,
+        proportional_mib=proportional,
         degraded=degraded,
     )
 
@@ -138,7 +143,11 @@ def _timed(ask: Callable[[], Any]) -> tuple[Any, float]:
     return answer, (time.perf_counter() - start) * 1000
 
 
-def _resident(home: Path) -> dict[str, float]:
+def _memory(home: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """Resident and proportional set size of every process, MiB."""
     done = subprocess.run([*COMMAND, "--home", str(home), "status", "--json"], check=True, capture_output=True, text=True)
-    processes = json.loads(done.stdout)["processes"]
-    return {each["name"]: psutil.Process(each["pid"]).memory_info().rss / 2**20 for each in processes if each["pid"]}
+    found = {each["name"]: psutil.Process(each["pid"]).memory_full_info()
+             for each in json.loads(done.stdout)["processes"] if each["pid"]}  # fmt: skip
+    resident = {name: info.rss / MEBIBYTE for name, info in found.items()}
+    # Only Linux counts shared pages in parts; elsewhere what is a process's own is the nearest.
+    return resident, {name: getattr(info, "pss", info.uss) / MEBIBYTE for name, info in found.items()}
