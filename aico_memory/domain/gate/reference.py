@@ -29,7 +29,7 @@ def referred(new: Statement, stored: Sequence[Known]) -> Statement:
     if fact.act == "assert":
         fact = _left_behind(fact, items)
     elif fact.act == "correct":
-        fact = _corrected(fact, items)
+        fact = _corrected(fact, items, new.said_at_us)
     elif fact.act in CLOSING:
         fact = _closed(fact, items)
     return new if fact is new.fact else replace(new, fact=fact)
@@ -75,7 +75,7 @@ def _left_behind(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
     return replace(fact, predicate=was.predicate, single_valued=was.single_valued, corrected=was.object_key)
 
 
-def _corrected(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
+def _corrected(fact: FormedFact, items: Sequence[Known], new_at_us: int) -> FormedFact:
     """The value that is corrected lends what the correction leaves unsaid."""
     named = "" if fact.corrected == NEWEST else fact.corrected
     targets = [
@@ -88,7 +88,12 @@ def _corrected(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
     if not fact.predicate or (was.predicate != fact.predicate and not fact.single_valued):
         subject = fact.subject if fact.predicate else was.subject
         fact = replace(fact, subject=subject, predicate=was.predicate, single_valued=was.single_valued, kind=was.memory.kind)
-    return replace(fact, corrected=was.object_key) if was.predicate == fact.predicate else fact
+    if was.predicate != fact.predicate:
+        return fact
+    if not fact.single_valued and fact.valid_from_us >= new_at_us:
+        # What is corrected never held: the right value did, for as long.
+        fact = replace(fact, valid_from_us=was.memory.valid_from_us)
+    return replace(fact, corrected=was.object_key)
 
 
 def _closed(fact: FormedFact, items: Sequence[Known]) -> FormedFact:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from aico_memory.domain.formation.form import BINDING_KINDS, form
 from aico_memory.domain.formation.formed import Formed
@@ -163,8 +161,9 @@ PREFERENCES = ("I prefer tea.", "I'm allergic to nuts.", "Ich mag Tee.", "Çayı
 LINE_STARTS = ("<", "#", "[", "{", "assistant", "S")
 
 
-@given(attack=st.sampled_from(ATTACKS), fact=st.sampled_from(PREFERENCES))
-def test_an_attack_beside_a_preference_takes_its_binding_force(tables: FormationTables, attack: str, fact: str) -> None:
-    between = "\n" if attack.startswith(LINE_STARTS) else " "
-    result = formed(tables, f"{fact}{between}{attack}")
-    assert not [one for one in result.facts if one.kind in BINDING_KINDS]
+@pytest.mark.parametrize("preference", PREFERENCES)
+def test_an_attack_beside_a_preference_takes_its_binding_force(tables: FormationTables, preference: str) -> None:
+    for attack in ATTACKS:
+        between = "\n" if attack.startswith(LINE_STARTS) else " "
+        result = formed(tables, f"{preference}{between}{attack}")
+        assert not [one for one in result.facts if one.kind in BINDING_KINDS], attack
