@@ -52,8 +52,10 @@ class Inbox:
         log: FilteringBoundLogger,
         now_us: Callable[[], int],
         stop: threading.Event,
+        name: Callable[[Event], Event] = lambda event: event,
     ) -> None:
         self._handlers = handlers
+        self._name = name
         self._epoch = epoch
         self._settings = settings
         self._log = log
@@ -125,7 +127,7 @@ class Inbox:
         if record.erased:
             return None
         try:
-            return open_record(record)
+            return self._name(open_record(record))
         except InvalidMessage as error:
             return error
 

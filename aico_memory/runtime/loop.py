@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from aico_memory.errors import AicoMemoryError, JournalLost
 from aico_memory.ids import new_id
 from aico_memory.runtime.answers import Answer, Answers
 from aico_memory.runtime.inbox import Inbox
+from aico_memory.runtime.naming import under_one_name
 from aico_memory.runtime.outbox import Outbox
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 
@@ -43,7 +45,8 @@ class WorkerLoop:
         self._progress = progress
         self._check_epoch()
         log = ports.log
-        self._inbox = Inbox(handlers, ports.link.epoch, self._settings, log, ports.clock.now_us, stop)
+        self._name = partial(under_one_name, identity=ports.settings.identity)
+        self._inbox = Inbox(handlers, ports.link.epoch, self._settings, log, ports.clock.now_us, stop, self._name)
         self._outbox = Outbox(
             handlers, ports.link, self._settings, log, ports.clock.now_us, lambda: self._inbox.applied, progress.set
         )
@@ -201,7 +204,7 @@ class WorkerLoop:
         return answers
 
     def _bound(self, handler: RequestHandler) -> Answer:
-        return lambda event: handler(event, self._ports)
+        return lambda event: handler(self._name(event), self._ports)
 
     def _answer_status(self, event: Event) -> Message | None:
         if event.message.process != self._handlers.name:
