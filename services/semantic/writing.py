@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.formation.entities import extract_entities
 from aico_memory.domain.formation.language import guess_language
+from aico_memory.domain.gate.explain import explanation
 from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope
+from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import derive_id
+from aico_memory.log import get_logger
 from aico_memory.stores.semantic.port import IndexJob, SemanticTransaction
 from services.semantic.convert import REPLAY, id_text, scope_message
-from services.semantic.forming import Forming
+from services.semantic.forming import Forming, Prepared
 from services.semantic.gating import Gating
 from services.semantic.saying import Said, said_by
 from services.semantic.tokens import FormationRules
 
+# Trouble with what was said; trouble with the store is none of it, and is tried again.
+_OF_THE_STATEMENT = (AicoMemoryError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+_CLASHES = frozenset({"invalid_message", "refused_transition", "immutable", "not_found"})
 _DATA_SOURCE = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
 
 
@@ -25,6 +32,7 @@ class Writing:
     """Messages, turns and results of tools become records, and what they state goes through the gate."""
 
     def __init__(self, rules: FormationRules, forming: Forming, gating: Gating, waiting: int) -> None:
+        self._log = get_logger("semantic")
         self._rules = rules
         self._forming = forming
         self._gating = gating
@@ -34,7 +42,7 @@ class Writing:
         """The one record of each side of the event, whatever the gate decides; a redelivered event changes nothing."""
         for said in said_by(event):
             if self._write_record(transaction, said):
-                self._gating.take(transaction, self._forming.of(said))
+                self._take(transaction, self._forming.of(said))
 
     def replay(self, transaction: SemanticTransaction, event: Event) -> None:
         """Note for each experience that sleep has seen its record, take up what waited, and report the records and items."""
@@ -60,6 +68,20 @@ class Writing:
                 causation_id=event.event_id, correlation_id=event.correlation_id,
             )
         )  # fmt: skip
+
+    def _take(self, transaction: SemanticTransaction, prepared: Prepared) -> None:
+        """Whatever a statement does to the gate, the record stands, and the explanation says why nothing was made of it."""
+        try:
+            with transaction.attempt():
+                self._gating.take(transaction, prepared)
+        except _OF_THE_STATEMENT as error:
+            if isinstance(error, AicoMemoryError) and error.code not in _CLASHES:
+                raise
+            self._log.error("gate_failed", error=type(error).__name__, exc_info=True)
+            said = prepared.said
+            trace = (*prepared.formed.trace, f"the gate failed: {type(error).__name__}")
+            told = explanation(said.event_id.bytes, replace(prepared.formed, trace=trace), ())
+            transaction.explain(told, said.scope, said.owner, said.occurred_us)
 
     def _take_up(self, transaction: SemanticTransaction, event: Event) -> Sequence[bytes]:
         """What waited of these experiences, and the oldest of what else waits: nothing waits for ever."""

@@ -7,6 +7,7 @@ Every read names its scope or its items; what lies in another scope is not there
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -170,6 +171,9 @@ class ItemReads(Protocol):
 
 class ItemWrites(ItemReads, Protocol):
     """What a transaction changes; each adds to what the consumer's cursor commits."""
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """What is written within is undone where it raises; what was written before stays. InvalidMessage where rows clash."""
 
     def put_item(self, item: Known, tokens: Sequence[str] | None, sequence: int) -> bool:
         """Store an item as it is now, with its reading; True where it is new. `tokens` where its text is new."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+
+from sqlcipher3 import dbapi2
 
 from aico_memory.domain.gate.statement import Known, Statement
 from aico_memory.domain.graph.relations import Relation, RelationKey
 from aico_memory.domain.memory import Evidence, Evolution, Memory
 from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
+from aico_memory.errors import InvalidMessage
 from aico_memory.stores.semantic import rows
 from aico_memory.stores.semantic.item_port import STRENGTHS, StatementState, Vector
 from aico_memory.stores.semantic.sql_bookkeeping import SqlBookWrites
@@ -55,6 +59,19 @@ class SqlItemWrites(SqlItemReads, SqlGraphWrites, SqlBookWrites):
 
     def add_evolution(self, evolution: Evolution) -> None:
         raise NotImplementedError
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        self.connection.execute("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException as error:
+            self.connection.execute("ROLLBACK TO attempt")
+            self.connection.execute("RELEASE attempt")
+            if isinstance(error, dbapi2.IntegrityError):
+                raise InvalidMessage(f"What was to be written clashes with what is stored: {error}") from error
+            raise
+        self.connection.execute("RELEASE attempt")
 
     def put_item(self, item: Known, tokens: Sequence[str] | None, sequence: int) -> bool:
         memory = item.memory

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
 
+from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.domain.gate.explain import Explanation
 from aico_memory.domain.gate.policy import PolicyHistory
 from aico_memory.domain.gate.statement import Known, Statement
@@ -23,12 +25,24 @@ class TwinItemWrites(TwinItemReads):
     """The port `ItemWrites` over the twin's tables."""
 
     __slots__ = ()
+    emitted: list[OutgoingRecord]
 
     def add(self, memory: Memory, evidence: Sequence[Evidence], tokens: Sequence[str], sequence: int) -> bool:
         raise NotImplementedError
 
     def replace(self, memory: Memory, tokens: Sequence[str] | None, sequence: int) -> None:
         raise NotImplementedError
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        before, emitted = self.tables.copied(), len(self.emitted)
+        try:
+            yield
+        except BaseException:
+            for one in fields(before):
+                setattr(self.tables, one.name, getattr(before, one.name))
+            del self.emitted[emitted:]
+            raise
 
     def put_item(self, item: Known, tokens: Sequence[str] | None, sequence: int) -> bool:
         memory_id = item.memory.memory_id

@@ -373,6 +373,24 @@ def test_each_side_of_a_turn_has_its_record_and_the_persons_side_is_read(worker)
     assert values(worker) == [("Rome", "active")]
 
 
+def test_a_gate_that_fails_costs_no_record_and_says_so(worker, monkeypatch):
+    worker.say("I live in Rome")
+    persist = worker.handlers._write_path.persisting.persist
+
+    def failing(*arguments, **more):
+        persist(*arguments, **more)
+        raise LookupError("as if rows had clashed")
+
+    monkeypatch.setattr(worker.handlers._write_path.persisting, "persist", failing)
+    said = worker.tell(message("I moved to Oslo"))
+    assert values(worker) == [("Rome", "active")]
+    records = semantic_pb2.SearchFilters(kinds=["record"])
+    assert len(worker.ask(semantic_pb2.ListMemories(user_id="ada", filters=records)).records) == 2
+    assert "the gate failed: LookupError" in worker.handlers.state.explanation(said.event_id.bytes, [ADA]).trace
+    news = worker.emitted(("changed", semantic_pb2.Changed))
+    assert [one.reason for one in news if one.event_id == said.event_id.bytes] == ["record"]
+
+
 people = st.sampled_from(["ada", "ben"])
 places = st.sampled_from([("", ""), ("team", ""), ("", "apollo")])
 said_things = st.lists(st.tuples(people, places, st.sampled_from(TOLD)), min_size=1, max_size=8)

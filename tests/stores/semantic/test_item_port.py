@@ -346,6 +346,23 @@ def test_only_the_last_questions_of_a_scope_stay(store):
     assert store.questions(ADA, "other", 9) == []
 
 
+def test_an_attempt_that_fails_leaves_what_was_written_before_it(store):
+    with store.transaction() as transaction:
+        transaction.put_item(an_item(1), ["lives"], 1)
+        with pytest.raises(ZeroDivisionError), transaction.attempt():
+            transaction.put_item(an_item(2, "tea", valid_until_us=9), ["tea"], 1)
+            transaction.keep_statement(said(1, "Rome", 1, scope=ADA), "kept")
+            raise ZeroDivisionError
+        with pytest.raises(AicoMemoryError), transaction.attempt():
+            transaction.put_item(an_item(3, "Oslo"), ["lives"], 1)
+        with transaction.attempt():
+            transaction.count_write(ADA, "s1", HOUR)
+    assert texts(store.items([ADA], (), b"", 9)) == ["User lives in Rome"]
+    assert store.statement(said(1, "Rome", 1).statement_id) is None
+    assert store.search_text(["tea"], view(), 9) == []
+    assert store.usage(ADA, "s1", HOUR) == Usage(1, 1)
+
+
 def test_strengths_change_without_work_for_the_indexes(store, queue):
     put(store, an_item(1))
     with store.transaction() as transaction:
