@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -114,6 +115,22 @@ def facts(
         {**result, "misses": wrong} if misses else result,
         lambda data: face.write("\n".join([as_text(data), *(wrong if misses else ())])),
     )
+
+
+@bench.command("chat")
+def chat(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option(help="Folder of chat logs: <day>.raw.txt with lines `[HH:MM] <nick> text`.")],
+    limit: Annotated[int, typer.Option(help="Lines; the logs repeat, later, where they hold fewer. 0: each once.", min=0)] = 0,
+) -> None:
+    """Real chat through a fresh deployment: what is filtered, kept and merged by rule; speed, latency, peak memory."""
+    from aico_memory.bench.chat.report import as_json, as_text
+    from aico_memory.bench.chat.run import run_chat
+
+    face = face_of(context)
+    with _progress(face) as progress:
+        result = run_chat(data, limit, progress)
+    face.show(as_json(describe_machine(), result), lambda shown: face.write(as_text(shown)))
 
 
 @bench.command("faults")
