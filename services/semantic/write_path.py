@@ -55,7 +55,7 @@ class WritePath:
         self.graphing = Graphing(model.graph)
         self.persisting = Persisting(rules, self.graphing, model, figures)
         self.gating = Gating(tables, self.persisting, model, figures)
-        self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting, log)
+        self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting)
         self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
         self.enriching = Enriching(self.forming, self.gating, tables, settings.language_model)
         self.activation = Activation(figures, model.retention, settings.identity)
