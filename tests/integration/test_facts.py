@@ -9,7 +9,7 @@ import pytest
 
 from aico_memory import MemoryClient
 from aico_memory.errors import AccessDenied, NotFound, RefusedTransition
-from tests.support.deployment import Deployment, said
+from tests.support.deployment import Deployment, MakeDeployment, said
 
 pytestmark = pytest.mark.deployment
 MARCH, APRIL, MAY, JUNE = (f"2026-{month:02}-01T12:00:00+00:00" for month in (3, 4, 5, 6))
@@ -151,6 +151,9 @@ def test_read_only_keeps_the_record_and_changes_no_fact(deployment: Deployment) 
         (said_to,) = client.explain(event_id, "frozen")["events"]
         assert said_to["statements"][0]["admission"] == "read_only" and said_to["statements"][0]["waits"]
         assert not client.set_read_only(False, "frozen")["effective"]["read_only"]
+        client.sleep_now("frozen", wait=True)
+        client.flush(SECONDS)
+        assert values(client, "Where do I live?", "frozen") == ["Bath"], "what waited is taken up by sleep"
 
 
 def test_every_decision_is_explained_by_message_and_by_memory(deployment: Deployment) -> None:
@@ -192,6 +195,15 @@ def test_what_an_answer_used_grows_more_certain_once_an_interaction(deployment: 
             client.reinforce("i-3", "used")
         (judged,) = client.judge(after["id"], "used", helpful=True)["results"]
         assert judged["utility"] == pytest.approx(0.55)
+
+
+def test_platform_names_of_a_user_are_one_user(make_deployment: MakeDeployment) -> None:
+    aliased = make_deployment(AICO_MEMORY_SET__identity__aliases='{"discord:7": "ana"}')
+    aliased.up()
+    with aliased.client() as client:
+        tell(client, "discord:7", (MARCH, "I live in Leeds."))
+        assert values(client, "Where do I live?", "ana") == values(client, "Where do I live?", "discord:7") == ["Leeds"]
+        assert {one["user_id"] for one in client.get_all("discord:7")["results"]} == {"ana"}
 
 
 def test_the_command_line_tells_facts_and_reasons(deployment: Deployment) -> None:
