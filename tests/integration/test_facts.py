@@ -53,6 +53,7 @@ def test_a_correction_was_never_true_but_what_was_known_before_it_stays_known(de
         tell(client, "corrector", (MARCH, "My sister is called Lena."), (MAY, "No, my sister is called Lea, not Lena."))
         question = "What is my sister called?"
         assert values(client, question, "corrector") == ["Lea"]
+        assert values(client, question, "corrector", as_of=APRIL) == ["Lea"]
         assert values(client, question, "corrector", as_of=APRIL, known_as_of=APRIL) == ["Lena"]
 
 
