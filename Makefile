@@ -59,7 +59,7 @@ proto: $(COMPILED) ## Compile the contracts.
 run-bus: $(INSTALLED) $(COMPILED) ## Start the broker and all workers; Ctrl-C drains and stops.
 	@$(BIN)/aico-memory up $(UP)
 
-test: $(INSTALLED) $(COMPILED) ## Run all tests.
+test: $(INSTALLED) $(COMPILED) ## Run all tests, style and types among them.
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 lint: $(INSTALLED) ## Check style, and that what is generated is up to date.

@@ -46,7 +46,8 @@ _GROUPS = (
     "cancels",
     "exchange_reading",
     "people",
-    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now", "over", "moves", "served_by", "third", "asking",
+    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now", "over", "moves", "served_by",
+    "third", "asking",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
