@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from zoneinfo import ZoneInfo
 
@@ -21,7 +21,7 @@ from aico_memory.domain.recall.answer import RecallFigures, recall
 from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held
-from aico_memory.domain.scopes import readable
+from aico_memory.domain.scopes import readable, subject_in
 from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.identity import IdentitySettings
@@ -60,7 +60,7 @@ class Recalling:
             return context_pb2.RecallResult()
         question = understand(request.question, grammar, self._tables, as_of_us, _zone(request.zone))
         likeness = _Likeness(self._link, self._store, request.question, self._settings)
-        items = [known for scope in scopes for known in self._items(scope, question, likeness)]
+        items = [known for scope in scopes for known in self._items(scope, names, question, likeness)]
         held = held_of(items, self._histories(items, known_us), known_us, names)
         likeness.ids = {one.fact.text: one.statement.id for one in held}
         answer = _once(recall(question, held, as_of_us, self._tables, likeness, self._figures))
@@ -76,7 +76,7 @@ class Recalling:
         spoken = (*self._store.languages(scopes, 1), self._default_language)
         return next((self._tables.grammars[code] for code in spoken if code in self._tables.grammars), None)
 
-    def _items(self, scope: Scope, question: Question, likeness: _Likeness) -> Sequence[Known]:
+    def _items(self, scope: Scope, names: Collection[str], question: Question, likeness: _Likeness) -> Sequence[Known]:
         """All items of a scope, or of a large one those that may answer."""
         found: list[Known] = []
         after = b""
@@ -86,14 +86,17 @@ class Recalling:
             if len(page) < _PAGE:
                 return found
             after = page[-1].memory.memory_id
-        return list({known.memory.memory_id: known for known in self._candidates(scope, question, likeness)}.values())
+        return list({known.memory.memory_id: known for known in self._candidates(scope, names, question, likeness)}.values())
 
-    def _candidates(self, scope: Scope, question: Question, likeness: _Likeness) -> Iterator[Known]:
+    def _candidates(self, scope: Scope, names: Collection[str], question: Question, likeness: _Likeness) -> Iterator[Known]:
         wanted = set(question.predicates)
         for name in question.predicates:
             wanted.update(self._tables.predicates[name].falls_back)
         closest = self._settings.closest
-        for subject in (SPEAKER, *sorted(question.relations), *sorted(question.names)):
+        own = sorted(subject_in(scope, SPEAKER, name) for name in names)
+        # In a shared scope relatives are kept with whose they are.
+        relatives = [f"{one} {noun}" for one in own if one != SPEAKER for noun in sorted(question.relations)]
+        for subject in dict.fromkeys((*own, *relatives, *sorted(question.relations), *sorted(question.names))):
             for predicate in sorted(wanted):
                 yield from self._store.by_predicate(scope, subject, predicate, closest)
         yield from self._store.newest(scope, closest)

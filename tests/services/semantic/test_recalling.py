@@ -43,6 +43,7 @@ class Memory:
 
     def __init__(self, tables: FormationTables, **settings: Any) -> None:
         self.tables = tables
+        self.relations = {noun for grammar in tables.grammars.values() for noun in grammar.relations}
         self.model = HashedEmbedder()
         self.model_away = False
         self.questions = 0
@@ -67,7 +68,7 @@ class Memory:
         event_id = new_id(said_at_us)
         shelf = self.shelves.setdefault(scope, Shelf())
         for place, fact in enumerate(formed.facts):
-            known = fact if scope.kind == "user" else shared(fact, user, name)
+            known = fact if scope.kind == "user" else shared(fact, user, name, self.relations)
             shelf.tell_one(Statement(
                 derive_id(event_id, "item", place).bytes, event_id.bytes, place, scope, user, said_at_us, said_at_us, known,
                 0.72, speaker=name,
@@ -164,6 +165,17 @@ def test_of_a_large_scope_the_facts_of_the_predicate_are_found(tables: Formation
         memory.say(f"I like {thing}.", day)
     assert memory.values("Where do I live?") == ["Leeds"]
     assert memory.values("What is the capital of Peru?") == []
+
+
+def test_of_a_large_group_each_finds_their_own(tables: FormationTables) -> None:
+    memory = Memory(tables, items=3, closest=1)
+    memory.say("I live in Leeds.", 0, "ana", "choir", name="Ana")
+    memory.say("My sister lives in Bath.", 1, "ana", "choir", name="Ana")
+    for day, thing in enumerate(("tea", "jazz", "chess", "plums"), 2):
+        memory.say(f"I like {thing}.", day, "bo", "choir", name="Bo")
+    assert memory.values("Where do I live?", "ana", group_id="choir") == ["Leeds"]
+    assert memory.values("Where does my sister live?", "ana", group_id="choir") == ["Bath"]
+    assert memory.values("Where do I live?", "bo", group_id="choir") == []
 
 
 def test_a_question_in_no_known_language_is_read_in_the_one_that_is_spoken(memory: Memory) -> None:
