@@ -23,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         facts,
         graph,
         keys,
+        learning,
         lifecycle,
         memory,
         review,

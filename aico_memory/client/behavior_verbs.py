@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from aico_memory.client.learning_verbs import LearningVerbs
 from aico_memory.client.results import FeedbackOutcome, Preference, Skill, SkillChoice
 from aico_memory.client.session import Session
 from aico_memory.client.shapes import choice_shape, preference_shape, skill_shape
@@ -23,7 +24,7 @@ from aico_memory.ids import new_id
 TIMES_OF_DAY = ("morning", "afternoon", "evening", "night")
 
 
-class BehaviorVerbs:
+class BehaviorVerbs(LearningVerbs):
     """Verbs on skills, feedback and consent."""
 
     _session: Session

@@ -183,18 +183,21 @@ class Skill(TypedDict):
     times_of_day: list[str]
     sentiments: list[str]
     topics: list[str]
-    dimensions: list[float]
+    dimensions: dict[str, float]
     confidence: float
     uses: int
     positive: int
     negative: int
+    # Of own skills: proposed | accepted | archived | deleted; base skills: "" or archived.
+    status: str
+    version: int
 
 
 class Preference(TypedDict):
     """The 16 style dimensions of one context bucket."""
 
     bucket: int
-    dimensions: list[float]
+    dimensions: dict[str, float]
     updates: int
 
 

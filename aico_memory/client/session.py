@@ -169,14 +169,16 @@ class Session:
         event_id: uuid.UUID | None = None,
         stored: Message | None = None,
         recover: Recover | None = None,
+        seconds: float | None = None,
     ) -> Any:
         """Publish a durable command and wait for its answer, which is lost where a connection breaks just then.
 
         `stored` asks for the answer that stands: a command that was sent before under this id is not applied
         again, so nobody answers it again. `recover` is called with the command's id once it has been applied:
         it tells the answer by what stands now, or None where the command changed nothing; then it is given again.
+        `seconds` is the whole patience where a command takes longer than most.
         """
-        deadline = time.monotonic() + self.settings.command_seconds
+        deadline = time.monotonic() + (seconds or self.settings.command_seconds)
         topic = topic_of(message)
         pause = _REPEAT_LOOK if event_id is not None else _FIRST_LOOK
         answer: Any = None

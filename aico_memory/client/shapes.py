@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -26,6 +26,7 @@ from aico_memory.client.results import (
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, semantic_pb2, working_pb2
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 
 # A change of the text, and the states in which a memory holds no longer.
 _EVENTS = {"created": "ADD", "text": "UPDATE"}
@@ -200,6 +201,11 @@ def choice_shape(response: behavioral_pb2.SkillSelectionResponse) -> SkillChoice
     }
 
 
+def _named(values: Sequence[float]) -> dict[str, float]:
+    """Values by style dimension; {} where there are none (a deleted skill)."""
+    return dict(zip(DIMENSIONS, values, strict=True)) if values else {}
+
+
 def skill_shape(skill: behavioral_pb2.Skill) -> Skill:
     """One skill."""
     return {
@@ -211,17 +217,19 @@ def skill_shape(skill: behavioral_pb2.Skill) -> Skill:
         "times_of_day": list(skill.times_of_day),
         "sentiments": list(skill.sentiments),
         "topics": list(skill.topics),
-        "dimensions": list(skill.dimensions),
+        "dimensions": _named(skill.dimensions),
         "confidence": skill.confidence,
         "uses": skill.uses,
         "positive": skill.positive,
         "negative": skill.negative,
+        "status": skill.status,
+        "version": skill.version,
     }
 
 
 def preference_shape(bucket: behavioral_pb2.BucketPreference) -> Preference:
     """The preferences of one bucket."""
-    return {"bucket": bucket.bucket, "dimensions": list(bucket.dimensions), "updates": bucket.updates}
+    return {"bucket": bucket.bucket, "dimensions": _named(bucket.dimensions), "updates": bucket.updates}
 
 
 def delivered_shape(event: Event) -> Delivered:

@@ -30,6 +30,7 @@ from aico_memory.client.session import Session
 from aico_memory.client.stream import EventStream
 from aico_memory.client.synchronous_facts import SynchronousFacts
 from aico_memory.client.synchronous_graph import SynchronousGraph
+from aico_memory.client.synchronous_learning import SynchronousLearning
 from aico_memory.client.synchronous_time import SynchronousTime
 from aico_memory.errors import ClosedConnection
 from aico_memory.paths import find_home
@@ -40,7 +41,7 @@ _END_SECONDS = 0.5
 _LOOK_SECONDS = 1.0
 
 
-class MemoryClient(SynchronousFacts, SynchronousTime, SynchronousGraph):
+class MemoryClient(SynchronousFacts, SynchronousTime, SynchronousGraph, SynchronousLearning):
     """A client of one home as one identity: `with MemoryClient.connect() as client`. Thread-safe.
 
     Every verb is that of AsyncMemoryClient, which documents it, and waits for the result.

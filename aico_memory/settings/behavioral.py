@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -57,15 +57,70 @@ class LearningSettings(Section):
         return self
 
 
+class HierarchicalSettings(Section):
+    """The policy hierarchical-thompson."""
+
+    temperature: float = Field(
+        0.15, ge=0, le=2, description="Factor on the posterior's standard deviation when sampling; 0 never explores."
+    )
+    propensity_draws: int = Field(128, ge=0, le=4096, description="Draws by which the chance of a choice is counted.")
+    level: float = Field(0.62, gt=0, lt=1, description="Expected chance of a thumb up before anything is known.")
+    slope: float = Field(0.1, ge=0, le=1, description="What a full trigger adds to that chance over an empty one.")
+    design: float = Field(
+        0.04, ge=0, le=0.5, description="What a typical step towards the style of an intent's base skills adds to it."
+    )
+    cells: int = Field(
+        200, ge=16, le=1000, description="Situations and skills a person's posterior tells apart; beyond them they merge."
+    )
+    cached_users: int = Field(256, ge=1, le=100_000, description="People whose posterior is kept in memory.")
+    content_weight: float = Field(
+        0.25, ge=0, le=1, description="How much a thumb counts for style where its reason is wrong content."
+    )
+
+
+class PriorSettings(Section):
+    """The common prior of all people, and how it is learned."""
+
+    source: Literal["learned", "shipped", "base-skills"] = Field(
+        "learned",
+        description="learned: from many people once there are enough, before that the shipped one; shipped: config/"
+        "behavioral_prior.yaml; base-skills: what the base skills are made for, and nothing else.",
+    )
+    k: int = Field(5, ge=2, le=1000, description="Fewest people behind a learned prior and behind each sum in it.")
+    people: int = Field(200, ge=2, le=100_000, description="Most people that one refit reads.")
+    fresh_thumbs: int = Field(5, ge=1, le=1_000_000, description="New thumbs without which the nightly batch does not refit.")
+    evaluate_people: int = Field(40, ge=0, le=10_000, description="People on whom a refitted prior is tried out before use.")
+    evaluate_thumbs: int = Field(12, ge=1, le=1000, description="Latest thumbs of each of them that it is tried out on.")
+    tolerance: float = Field(0.01, ge=0, le=1, description="How far the estimated mean reward may fall below the prior in use.")
+
+
+class LibrarySettings(Section):
+    """Skills of users' own."""
+
+    user_skills: int = Field(100, ge=0, le=10_000, description="Most skills of a user's own.")
+    dimension_rate: float = Field(
+        0.05, ge=0, le=1, description="Part of the way that an own skill's style follows the preference per thumb up."
+    )
+    signal_step: float = Field(
+        0.05, ge=0, le=0.5, description="How far a reason or a category of text moves a preference in the nightly batch."
+    )
+    bytes_per_user: int = Field(1_048_576, ge=10_000, description="Learned data of a user beyond which skills are archived.")
+    archive_at_once: int = Field(10, ge=1, le=1000, description="Least valuable skills that are archived at a time.")
+    base_value: float = Field(1.5, ge=1, le=10, description="Factor on the confidence of base skills when ranking them.")
+
+
 class BehavioralSettings(Section):
     """`behavioral` in config/memory.yaml."""
 
     seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of the deployment: with the request id it fixes every draw.")
-    policy: str = Field("hybrid-40-30-30", min_length=1, max_length=64, description="Name of the selection policy.")
+    policy: str = Field("hierarchical-thompson", min_length=1, max_length=64, description="Name of the selection policy.")
     zone: str = Field("UTC", min_length=1, max_length=64, description="IANA zone of people who name none.")
     trigger: TriggerSettings = Field(default_factory=TriggerSettings)
     hybrid: HybridSettings = Field(default_factory=HybridSettings)
+    hierarchical: HierarchicalSettings = Field(default_factory=HierarchicalSettings)
+    prior: PriorSettings = Field(default_factory=PriorSettings)
     learning: LearningSettings = Field(default_factory=LearningSettings)
+    library: LibrarySettings = Field(default_factory=LibrarySettings)
     model_deadline_ms: int = Field(
         10_000,
         ge=10,

@@ -10,11 +10,12 @@ from typing import Any
 from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.domain.behavioral.dimensions import named
 from aico_memory.domain.behavioral.learning import Preference
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, Trajectory
+from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, Trajectory, UserSkill
 from aico_memory.errors import InvalidMessage, KeyDestroyed
 from aico_memory.stores.behavioral.port import SECTIONS, BehavioralRows, Key, Record, pages
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.feedback import text_context
+from services.behavioral.own_skills import context as skill_context
 from services.behavioral.selection import input_context
 
 # Order of application and times of the last write; both follow from what is exported.
@@ -71,6 +72,9 @@ def _fields(record: Record, sealer_of: SealerOf) -> dict[str, Any]:
     elif isinstance(record, Evolution):
         fields.pop("before")
         fields["cause"] = record.cause.hex
+    elif isinstance(record, UserSkill):
+        fields["definition"] = _opened(fields.pop("sealed_definition"), record.user, skill_context(record), sealer_of)
+        fields["dimensions"] = named(record.dimensions)
     elif isinstance(record, Preference):
         fields["dimensions"] = named(record.dimensions)
     if "event_id" in fields:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.domain.behavioral.dimensions import Vector
+from aico_memory.domain.behavioral.evidence import Cell, Wish, wishes_of, with_thumb, with_wish
 from aico_memory.domain.behavioral.learning import Knowledge, LearningFigures, Posterior, check_feedback, learn
 from aico_memory.domain.behavioral.records import (
     NO_CONSENT,
@@ -20,8 +22,11 @@ from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import InvalidMessage, SkillNotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
+from services.behavioral.own_skills import current, learn_dimensions
 
 LEARNED = "learned"
+# The reason that says something of the content, and little of the style.
+CONTENT = "incorrect_info"
 # The bucket of feedback that belongs to no known selection.
 UNKNOWN_BUCKET = bucket_of("", "", "")
 
@@ -42,7 +47,18 @@ def answer_of(record: FeedbackRecord) -> behavioral_pb2.FeedbackResult:
     )
 
 
-def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, figures: LearningFigures, sealer: Sealer) -> Judged:
+@dataclass(frozen=True, slots=True)
+class LearningRules:
+    """What one thumb is learned by."""
+
+    figures: LearningFigures
+    # Weight for style of a thumb whose reason is the content.
+    content_weight: float
+    # Part of the way an own skill's style follows the preference per thumb up.
+    dimension_rate: float
+
+
+def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: LearningRules, sealer: Sealer) -> Judged:
     """Apply a feedback event to what is stored, and store it; an event id that stands already changes nothing.
 
     The bucket is that of the selection which `request_id` names, else of the
@@ -57,22 +73,20 @@ def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, figures: Lea
         return Judged(standing, standing.new_confidence, is_new=False)
     check_feedback(message.reward, message.reason)
     selection = rows.selection(user, message.request_id) if message.request_id else None
-    skill = catalogue.get(_judged_skill(message, selection))
+    skill_id = _judged_skill(message, selection)
+    dimensions = dimensions_of(rows, user, skill_id, catalogue)
     if selection is None:
-        selection = rows.latest_selection(user, skill.skill_id)
+        selection = rows.latest_selection(user, skill_id)
     bucket = selection.bucket if selection else UNKNOWN_BUCKET
-    explored = selection is not None and selection.skill_id == skill.skill_id and selection.is_exploration
+    explored = selection is not None and selection.skill_id == skill_id and selection.is_exploration
     at_us = message.timestamp or event.occurred_us
-    state = rows.skill_state(user, skill.skill_id)
+    state = rows.skill_state(user, skill_id)
     consent = rows.user(user)
-    record = FeedbackRecord(user, event.event_id, "", skill.skill_id, 0, at_us, bucket, NO_CONSENT, False, state.confidence)
+    record = FeedbackRecord(user, event.event_id, "", skill_id, 0, at_us, bucket, NO_CONSENT, False, state.confidence)
     if not consent.behavioral:
         # Of the event only its id and answer are kept: nothing of what was judged.
         rows.add_feedback(record)
         return Judged(record, state.confidence)
-    posterior = rows.posteriors(user, bucket).get(skill.skill_id, Posterior())
-    before = Knowledge(state, posterior, rows.preference(user, bucket))
-    after = learn(before, skill.dimensions, message.reward, explored, figures)
     learned = message.reward != 0
     record = replace(
         record,
@@ -80,27 +94,61 @@ def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, figures: Lea
         reward=message.reward,
         status=SUCCESS if learned else UNCHANGED,
         skill_updated=learned,
-        new_confidence=after.state.confidence,
         reason=message.reason,
         sealed_text=sealer.seal(message.free_text.encode(), text_context(event.event_id.bytes)) if message.free_text else None,
         request_id=selection.request_id if selection else message.request_id,
         is_exploration=explored,
+        intent=selection.intent if selection else "",
+        sentiment=selection.sentiment if selection else "",
+        time_of_day=selection.time_of_day if selection else "",
     )
+    before = learn_from(rows, record, dimensions, rules) if learned else None
+    confidence = rows.skill_state(user, skill_id).confidence
+    record = replace(record, new_confidence=confidence)
     rows.add_feedback(record)
-    if selection is not None and selection.skill_id == skill.skill_id:
+    if selection is not None and selection.skill_id == skill_id:
         rows.reward_trajectory(user, selection.request_id, message.reward)
-    if learned:
-        rows.put_skill_state(user, skill.skill_id, after.state)
-        rows.put_posterior(user, bucket, skill.skill_id, after.posterior, at_us)
-        rows.put_preference(user, bucket, after.preference, at_us)
-        rows.put_user(user, replace(consent, feedback_count=consent.feedback_count + 1))
+    if before is not None:
+        if message.reward > 0 and skill_id not in catalogue:
+            learn_dimensions(rows, user, skill_id, rows.preference(user, bucket).dimensions, rules.dimension_rate)
+        revised = replace(rows.user(user), feedback_count=consent.feedback_count + 1, revision=event.event_id.hex)
+        rows.put_user(user, revised)
         rows.add_evolution(
-            Evolution(
-                user, event.event_id, 0, LEARNED, skill.skill_id, at_us,
-                state.confidence, after.state.confidence, bucket, before,
-            )
-        )  # fmt: skip
+            Evolution(user, event.event_id, 0, LEARNED, skill_id, at_us, state.confidence, confidence, bucket, before)
+        )
     return Judged(record, state.confidence)
+
+
+def learn_from(rows: BehavioralRows, record: FeedbackRecord, dimensions: Vector, rules: LearningRules) -> Knowledge:
+    """Everything that one thumb up or down teaches, by its record alone; what stood before.
+
+    Confidence, posterior and preference of the bucket by the exact rules; the cell of situation and skill and the
+    wishes of the reason for the posterior over styles. The counters of users and the evolution are the caller's.
+    """
+    user, skill_id = record.user, record.skill_id
+    posterior = rows.posteriors(user, record.bucket).get(skill_id, Posterior())
+    before = Knowledge(rows.skill_state(user, skill_id), posterior, rows.preference(user, record.bucket))
+    after = learn(before, dimensions, record.reward, record.is_exploration, rules.figures)
+    rows.put_skill_state(user, skill_id, after.state)
+    rows.put_posterior(user, record.bucket, skill_id, after.posterior, record.at_us)
+    rows.put_preference(user, record.bucket, after.preference, record.at_us)
+    cell = rows.cell(user, Cell(record.intent, record.sentiment, record.time_of_day, skill_id))
+    weight = rules.content_weight if record.reason == CONTENT else 1.0
+    rows.put_cell(user, with_thumb(cell, record.reward, weight))
+    if record.reward < 0:
+        standing = {wish.dimension: wish for wish in rows.wishes(user)}
+        for name, direction in wishes_of(record.reason, dimensions).items():
+            rows.put_wish(user, with_wish(standing.get(name, Wish(name)), direction))
+    return before
+
+
+def dimensions_of(rows: BehavioralRows, user: str, skill_id: str, catalogue: Catalogue) -> Vector:
+    """The style of a base skill or of the user's own; SkillNotFound where there is neither."""
+    if skill_id not in catalogue:
+        own = current(rows, user).get(skill_id)
+        if own is not None:
+            return own.dimensions
+    return catalogue.get(skill_id).dimensions
 
 
 def text_context(event_id: bytes) -> bytes:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from aico_memory.domain.behavioral.choosing import Chooser
+from aico_memory.domain.behavioral.hierarchical import HierarchicalFigures
 from aico_memory.domain.behavioral.learning import LearningFigures
 from aico_memory.domain.behavioral.policy import HybridFigures
+from aico_memory.domain.behavioral.population import designed
+from aico_memory.domain.behavioral.prior import Prior
+from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.behavioral.trigger import TriggerWeights
-from aico_memory.settings.behavioral import HybridSettings, LearningSettings, TriggerSettings
+from aico_memory.settings.behavioral import (
+    BehavioralSettings,
+    HierarchicalSettings,
+    HybridSettings,
+    LearningSettings,
+    TriggerSettings,
+)
 
 
 def trigger_weights(settings: TriggerSettings) -> TriggerWeights:
@@ -24,6 +35,23 @@ def hybrid_figures(settings: HybridSettings) -> HybridFigures:
         epsilon_decay=settings.epsilon_decay,
         epsilon_floor=settings.epsilon_floor,
     )
+
+
+def hierarchical_figures(settings: BehavioralSettings) -> HierarchicalFigures:
+    """Boldness of the hierarchical policy."""
+    return HierarchicalFigures(
+        settings.hierarchical.temperature, settings.trigger.candidates, settings.hierarchical.propensity_draws
+    )
+
+
+def chooser_of(settings: TriggerSettings) -> Chooser:
+    """The path from a situation to a choice."""
+    return Chooser(trigger_weights(settings), settings.threshold, settings.candidates)
+
+
+def cold_prior(settings: HierarchicalSettings, catalogue: Catalogue) -> Prior:
+    """What everybody starts from where no other prior is used: the base skills' own data."""
+    return designed(Prior(level=settings.level, slope=settings.slope), catalogue, settings.design)
 
 
 def learning_figures(settings: LearningSettings) -> LearningFigures:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.domain.behavioral.choosing import Chooser
+from aico_memory.domain.behavioral.dimensions import named
 from aico_memory.domain.behavioral.explanation import explain, question_for
 from aico_memory.domain.behavioral.learning import SkillState, note_selected
-from aico_memory.domain.behavioral.policy import Choice, FixedPolicy, Policy, UserKnowledge, seed_of
+from aico_memory.domain.behavioral.policy import Choice, Policy, UserKnowledge, seed_of
 from aico_memory.domain.behavioral.records import APPLIED, NO_CONSENT, NO_SKILL, SelectionRecord, Trajectory, UserState
 from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Catalogue, Skill
-from aico_memory.domain.behavioral.trigger import TriggerWeights, rank_triggers
-from aico_memory.settings.behavioral import TriggerSettings
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
+from services.behavioral.tastes import Tastes
 
 
 def request_id_of(event: Event) -> str:
@@ -27,30 +29,35 @@ def request_id_of(event: Event) -> str:
 class Selector:
     """Chooses by the configured policy, or by the fixed one where the user has not consented to learning."""
 
-    def __init__(
-        self, catalogue: Catalogue, policy: Policy, weights: TriggerWeights, trigger: TriggerSettings, seed: int
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, policy: Policy, chooser: Chooser, tastes: Tastes, seed: int) -> None:
         self._catalogue = catalogue
         self._policy = policy
-        self._fixed = FixedPolicy()
-        self._weights = weights
-        self._trigger = trigger
+        self._chooser = chooser
+        self._tastes = tastes
         self._seed = seed
 
     def select(
-        self, rows: BehavioralRows, event: Event, situation: Situation, answered_by: str
+        self, rows: BehavioralRows, event: Event, situation: Situation, answered_by: str, own: Sequence[Skill]
     ) -> tuple[SelectionRecord, UserState]:
-        """The choice for this request; nothing is stored yet."""
+        """The choice for this request among base skills and the user's own; nothing is stored yet."""
         user, request_id = event.user, request_id_of(event)
         consent = rows.user(user)
-        matches = rank_triggers(self._catalogue, situation, self._weights, self._trigger.threshold, self._trigger.candidates)
         bucket = situation.bucket
+        archived = rows.archived_skills(user)
+        skills = [skill for skill in (*self._catalogue, *own) if skill.skill_id not in archived]
+        rng = random.Random(seed_of(self._seed, request_id))
         if consent.behavioral:
-            states = {match.skill.skill_id: rows.skill_state(user, match.skill.skill_id) for match in matches}
-            known = UserKnowledge(states, rows.posteriors(user, bucket), rows.preference(user, bucket), consent.feedback_count)
-            choice = self._policy.choose(matches, known, random.Random(seed_of(self._seed, request_id)))
+            known = UserKnowledge(
+                rows.skill_states(user),
+                rows.posteriors(user, bucket),
+                rows.preference(user, bucket),
+                consent.feedback_count,
+                situation,
+                self._tastes.of(rows, user, consent, own) if self._policy.sees_all else None,
+            )
+            choice = self._chooser.choose(skills, self._policy, known, rng)
         else:
-            choice = self._fixed.choose(matches, UserKnowledge(), random.Random(0))
+            choice = self._chooser.choose_fixed(self._catalogue, UserKnowledge(situation=situation), rng)
         record = SelectionRecord(
             user=user,
             request_id=request_id,
@@ -68,7 +75,7 @@ class Selector:
         )
         return _with_chosen(record, choice), consent
 
-    def answer(self, record: SelectionRecord) -> behavioral_pb2.SkillSelectionResponse:
+    def answer(self, record: SelectionRecord, own: Sequence[Skill] = ()) -> behavioral_pb2.SkillSelectionResponse:
         """The answer that a stored selection stands for."""
         answer = behavioral_pb2.SkillSelectionResponse(
             request_id=record.request_id,
@@ -85,10 +92,11 @@ class Selector:
             answered_by=record.answered_by,
             outcome=record.outcome,
             score=record.score,
+            propensity=record.propensity,
         )
-        if record.skill_id in self._catalogue:
-            skill = self._catalogue.get(record.skill_id)
-            answer.skill_name, answer.procedure_template = skill.name, skill.template
+        for skill in (*self._catalogue, *own):
+            if skill.skill_id == record.skill_id:
+                answer.skill_name, answer.procedure_template = skill.name, skill.template
         return answer
 
 
@@ -137,10 +145,11 @@ def _with_chosen(record: SelectionRecord, choice: Choice) -> SelectionRecord:
         alignment=chosen.alignment,
         score=chosen.score,
         shares=dict(chosen.shares),
+        propensity=choice.propensity,
     )
 
 
-def skill_message(skill: Skill, state: SkillState) -> behavioral_pb2.Skill:
+def skill_message(skill: Skill, state: SkillState, status: str = "", version: int = 0) -> behavioral_pb2.Skill:
     """A skill as its user sees it."""
     return behavioral_pb2.Skill(
         skill_id=skill.skill_id,
@@ -156,4 +165,7 @@ def skill_message(skill: Skill, state: SkillState) -> behavioral_pb2.Skill:
         uses=state.uses,
         positive=state.positive,
         negative=state.negative,
+        style=named(skill.dimensions),
+        status=status,
+        version=version,
     )

@@ -160,6 +160,7 @@ class SkillSelectionResponse(_message.Message):
     OUTCOME_FIELD_NUMBER: _builtins.int
     USER_ID_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
+    PROPENSITY_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     skill_id: _builtins.str
     """Empty where no skill applies."""
@@ -178,6 +179,8 @@ class SkillSelectionResponse(_message.Message):
     """applied | no_applicable_skill | no_consent"""
     user_id: _builtins.str
     score: _builtins.float
+    propensity: _builtins.float
+    """Chance (0..1) with which the policy takes this skill here; 0: not known."""
     @_builtins.property
     def shares(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """Shares of trigger, posterior sample and alignment in the score."""
@@ -202,10 +205,11 @@ class SkillSelectionResponse(_message.Message):
         outcome: _builtins.str = ...,
         user_id: _builtins.str = ...,
         score: _builtins.float = ...,
+        propensity: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "bucket", b"bucket", "confidence_score", b"confidence_score", "explanation", b"explanation", "is_exploration", b"is_exploration", "outcome", b"outcome", "policy", b"policy", "preference_alignment", b"preference_alignment", "procedure_template", b"procedure_template", "question", b"question", "request_id", b"request_id", "score", b"score", "selection_time_ms", b"selection_time_ms", "shares", b"shares", "skill_id", b"skill_id", "skill_name", b"skill_name", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "bucket", b"bucket", "confidence_score", b"confidence_score", "explanation", b"explanation", "is_exploration", b"is_exploration", "outcome", b"outcome", "policy", b"policy", "preference_alignment", b"preference_alignment", "procedure_template", b"procedure_template", "propensity", b"propensity", "question", b"question", "request_id", b"request_id", "score", b"score", "selection_time_ms", b"selection_time_ms", "shares", b"shares", "skill_id", b"skill_id", "skill_name", b"skill_name", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -321,6 +325,30 @@ class SelectionAnswerRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SelectionAnswerRequest: _TypeAlias = SelectionAnswerRequest  # noqa: Y015
+
+@_typing.final
+class ExplainSelectionRequest(_message.Message):
+    """Why the selection of a request chose what it chose. Without a user: whoever's it is, where only one has this id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    user_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        user_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainSelectionRequest: _TypeAlias = ExplainSelectionRequest  # noqa: Y015
 
 @_typing.final
 class FeedbackProcessed(_message.Message):
@@ -448,6 +476,26 @@ Global___ConsentState: _TypeAlias = ConsentState  # noqa: Y015
 class Skill(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class StyleEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     SKILL_ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     TYPE_FIELD_NUMBER: _builtins.int
@@ -461,6 +509,9 @@ class Skill(_message.Message):
     USES_FIELD_NUMBER: _builtins.int
     POSITIVE_FIELD_NUMBER: _builtins.int
     NEGATIVE_FIELD_NUMBER: _builtins.int
+    STYLE_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     skill_id: _builtins.str
     name: _builtins.str
     type: _builtins.str
@@ -469,6 +520,9 @@ class Skill(_message.Message):
     uses: _builtins.int
     positive: _builtins.int
     negative: _builtins.int
+    status: _builtins.str
+    """Of a user's own skills: proposed | accepted | archived; empty for base skills."""
+    version: _builtins.int
     @_builtins.property
     def intents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -479,6 +533,10 @@ class Skill(_message.Message):
     def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
     def dimensions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def style(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """The style values by the names of their dimensions."""
+
     def __init__(
         self,
         *,
@@ -495,10 +553,13 @@ class Skill(_message.Message):
         uses: _builtins.int = ...,
         positive: _builtins.int = ...,
         negative: _builtins.int = ...,
+        style: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        status: _builtins.str = ...,
+        version: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "dimensions", b"dimensions", "intents", b"intents", "name", b"name", "negative", b"negative", "positive", b"positive", "sentiments", b"sentiments", "skill_id", b"skill_id", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "type", b"type", "uses", b"uses"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "dimensions", b"dimensions", "intents", b"intents", "name", b"name", "negative", b"negative", "positive", b"positive", "sentiments", b"sentiments", "skill_id", b"skill_id", "status", b"status", "style", b"style", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "type", b"type", "uses", b"uses", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -571,47 +632,579 @@ Global___PreferencesRequest: _TypeAlias = PreferencesRequest  # noqa: Y015
 class BucketPreference(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class StyleEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     BUCKET_FIELD_NUMBER: _builtins.int
     DIMENSIONS_FIELD_NUMBER: _builtins.int
     UPDATES_FIELD_NUMBER: _builtins.int
+    STYLE_FIELD_NUMBER: _builtins.int
     bucket: _builtins.int
     updates: _builtins.int
     @_builtins.property
     def dimensions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def style(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """The same values by the names of their dimensions."""
+
     def __init__(
         self,
         *,
         bucket: _builtins.int = ...,
         dimensions: _abc.Iterable[_builtins.float] | None = ...,
         updates: _builtins.int = ...,
+        style: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "dimensions", b"dimensions", "updates", b"updates"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bucket", b"bucket", "dimensions", b"dimensions", "style", b"style", "updates", b"updates"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___BucketPreference: _TypeAlias = BucketPreference  # noqa: Y015
 
 @_typing.final
+class StyleBelief(_message.Message):
+    """What a person likes of a style dimension by itself, over all skills and situations."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIMENSION_FIELD_NUMBER: _builtins.int
+    SLOPE_FIELD_NUMBER: _builtins.int
+    DEVIATION_FIELD_NUMBER: _builtins.int
+    dimension: _builtins.str
+    slope: _builtins.float
+    """Change of the expected chance of a thumb up from the dimension's middle to its upper end."""
+    deviation: _builtins.float
+    def __init__(
+        self,
+        *,
+        dimension: _builtins.str = ...,
+        slope: _builtins.float = ...,
+        deviation: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deviation", b"deviation", "dimension", b"dimension", "slope", b"slope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StyleBelief: _TypeAlias = StyleBelief  # noqa: Y015
+
+@_typing.final
 class Preferences(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     BUCKETS_FIELD_NUMBER: _builtins.int
+    TASTE_FIELD_NUMBER: _builtins.int
+    PRIOR_FIELD_NUMBER: _builtins.int
+    prior: _builtins.str
+    """The prior that it starts from."""
     @_builtins.property
     def buckets(self) -> _containers.RepeatedCompositeFieldContainer[Global___BucketPreference]: ...
+    @_builtins.property
+    def taste(self) -> _containers.RepeatedCompositeFieldContainer[Global___StyleBelief]: ...
     def __init__(
         self,
         *,
         buckets: _abc.Iterable[Global___BucketPreference] | None = ...,
+        taste: _abc.Iterable[Global___StyleBelief] | None = ...,
+        prior: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["buckets", b"buckets"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buckets", b"buckets", "prior", b"prior", "taste", b"taste"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Preferences: _TypeAlias = Preferences  # noqa: Y015
+
+@_typing.final
+class LearnNow(_message.Message):
+    """Run the nightly batch now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIMESTAMP_FIELD_NUMBER: _builtins.int
+    timestamp: _builtins.int
+    def __init__(
+        self,
+        *,
+        timestamp: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["timestamp", b"timestamp"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LearnNow: _TypeAlias = LearnNow  # noqa: Y015
+
+@_typing.final
+class LearnReport(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    PEOPLE_FIELD_NUMBER: _builtins.int
+    THUMBS_FIELD_NUMBER: _builtins.int
+    SIGNALS_FIELD_NUMBER: _builtins.int
+    PRIOR_FIELD_NUMBER: _builtins.int
+    VALUE_BEFORE_FIELD_NUMBER: _builtins.int
+    VALUE_AFTER_FIELD_NUMBER: _builtins.int
+    DETAIL_FIELD_NUMBER: _builtins.int
+    outcome: _builtins.str
+    """learned | refused | too_few_people | nothing_new | switched_off"""
+    people: _builtins.int
+    thumbs: _builtins.int
+    signals: _builtins.int
+    prior: _builtins.str
+    """The prior in use afterwards."""
+    value_before: _builtins.float
+    """Estimated mean reward of the prior before and of the refitted one, where it was evaluated."""
+    value_after: _builtins.float
+    detail: _builtins.str
+    def __init__(
+        self,
+        *,
+        outcome: _builtins.str = ...,
+        people: _builtins.int = ...,
+        thumbs: _builtins.int = ...,
+        signals: _builtins.int = ...,
+        prior: _builtins.str = ...,
+        value_before: _builtins.float = ...,
+        value_after: _builtins.float = ...,
+        detail: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["detail", b"detail", "outcome", b"outcome", "people", b"people", "prior", b"prior", "signals", b"signals", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LearnReport: _TypeAlias = LearnReport  # noqa: Y015
+
+@_typing.final
+class UndoLearning(_message.Message):
+    """Take back everything learned of a user after a point in time; 0: everything."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    until_us: _builtins.int
+    event_id: _builtins.bytes
+    """Instead: delete this one feedback event and what it taught."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        until_us: _builtins.int = ...,
+        event_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_id", b"event_id", "until_us", b"until_us", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndoLearning: _TypeAlias = UndoLearning  # noqa: Y015
+
+@_typing.final
+class UndoResult(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UNDONE_FIELD_NUMBER: _builtins.int
+    LEFT_FIELD_NUMBER: _builtins.int
+    undone: _builtins.int
+    left: _builtins.int
+    def __init__(
+        self,
+        *,
+        undone: _builtins.int = ...,
+        left: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left", b"left", "undone", b"undone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndoResult: _TypeAlias = UndoResult  # noqa: Y015
+
+@_typing.final
+class PutSkill(_message.Message):
+    """Create a skill of one's own, or a new version of it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    SKILL_ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    TEMPLATE_FIELD_NUMBER: _builtins.int
+    INTENTS_FIELD_NUMBER: _builtins.int
+    TIMES_OF_DAY_FIELD_NUMBER: _builtins.int
+    SENTIMENTS_FIELD_NUMBER: _builtins.int
+    TOPICS_FIELD_NUMBER: _builtins.int
+    DIMENSIONS_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    skill_id: _builtins.str
+    """Empty: a new one, named by the event."""
+    name: _builtins.str
+    template: _builtins.str
+    @_builtins.property
+    def intents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def times_of_day(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def sentiments(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def dimensions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Sixteen, or none: those of the version before, else neutral."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        skill_id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        template: _builtins.str = ...,
+        intents: _abc.Iterable[_builtins.str] | None = ...,
+        times_of_day: _abc.Iterable[_builtins.str] | None = ...,
+        sentiments: _abc.Iterable[_builtins.str] | None = ...,
+        topics: _abc.Iterable[_builtins.str] | None = ...,
+        dimensions: _abc.Iterable[_builtins.float] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dimensions", b"dimensions", "intents", b"intents", "name", b"name", "sentiments", b"sentiments", "skill_id", b"skill_id", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PutSkill: _TypeAlias = PutSkill  # noqa: Y015
+
+@_typing.final
+class ChangeSkill(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    SKILL_ID_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    skill_id: _builtins.str
+    action: _builtins.str
+    """accept | archive | restore | delete"""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        skill_id: _builtins.str = ...,
+        action: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "skill_id", b"skill_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChangeSkill: _TypeAlias = ChangeSkill  # noqa: Y015
+
+@_typing.final
+class PoliciesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PoliciesRequest: _TypeAlias = PoliciesRequest  # noqa: Y015
+
+@_typing.final
+class PolicyEntry(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    IN_USE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    description: _builtins.str
+    in_use: _builtins.bool
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        description: _builtins.str = ...,
+        in_use: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "in_use", b"in_use", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PolicyEntry: _TypeAlias = PolicyEntry  # noqa: Y015
+
+@_typing.final
+class PriorEntry(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    FITTED_US_FIELD_NUMBER: _builtins.int
+    USERS_FIELD_NUMBER: _builtins.int
+    THUMBS_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    EVALUATION_JSON_FIELD_NUMBER: _builtins.int
+    version: _builtins.str
+    fitted_us: _builtins.int
+    users: _builtins.int
+    thumbs: _builtins.int
+    status: _builtins.str
+    """active | replaced | refused"""
+    evaluation_json: _builtins.str
+    def __init__(
+        self,
+        *,
+        version: _builtins.str = ...,
+        fitted_us: _builtins.int = ...,
+        users: _builtins.int = ...,
+        thumbs: _builtins.int = ...,
+        status: _builtins.str = ...,
+        evaluation_json: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["evaluation_json", b"evaluation_json", "fitted_us", b"fitted_us", "status", b"status", "thumbs", b"thumbs", "users", b"users", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PriorEntry: _TypeAlias = PriorEntry  # noqa: Y015
+
+@_typing.final
+class Policies(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICIES_FIELD_NUMBER: _builtins.int
+    PRIORS_FIELD_NUMBER: _builtins.int
+    PRIOR_FIELD_NUMBER: _builtins.int
+    prior: _builtins.str
+    @_builtins.property
+    def policies(self) -> _containers.RepeatedCompositeFieldContainer[Global___PolicyEntry]: ...
+    @_builtins.property
+    def priors(self) -> _containers.RepeatedCompositeFieldContainer[Global___PriorEntry]:
+        """Priors learned from people, oldest first; with none active the shipped one is in use."""
+
+    def __init__(
+        self,
+        *,
+        policies: _abc.Iterable[Global___PolicyEntry] | None = ...,
+        priors: _abc.Iterable[Global___PriorEntry] | None = ...,
+        prior: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policies", b"policies", "prior", b"prior", "priors", b"priors"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Policies: _TypeAlias = Policies  # noqa: Y015
+
+@_typing.final
+class FeedbackListRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    limit: _builtins.int
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FeedbackListRequest: _TypeAlias = FeedbackListRequest  # noqa: Y015
+
+@_typing.final
+class FeedbackEntry(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    MESSAGE_ID_FIELD_NUMBER: _builtins.int
+    SKILL_ID_FIELD_NUMBER: _builtins.int
+    REWARD_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    FREE_TEXT_FIELD_NUMBER: _builtins.int
+    AT_US_FIELD_NUMBER: _builtins.int
+    BUCKET_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    IS_EXPLORATION_FIELD_NUMBER: _builtins.int
+    UNDONE_FIELD_NUMBER: _builtins.int
+    event_id: _builtins.bytes
+    message_id: _builtins.str
+    skill_id: _builtins.str
+    reward: _builtins.int
+    reason: _builtins.str
+    free_text: _builtins.str
+    at_us: _builtins.int
+    bucket: _builtins.int
+    request_id: _builtins.str
+    is_exploration: _builtins.bool
+    undone: _builtins.bool
+    """Taken back: it teaches nothing any more."""
+    def __init__(
+        self,
+        *,
+        event_id: _builtins.bytes = ...,
+        message_id: _builtins.str = ...,
+        skill_id: _builtins.str = ...,
+        reward: _builtins.int = ...,
+        reason: _builtins.str = ...,
+        free_text: _builtins.str = ...,
+        at_us: _builtins.int = ...,
+        bucket: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+        is_exploration: _builtins.bool = ...,
+        undone: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "bucket", b"bucket", "event_id", b"event_id", "free_text", b"free_text", "is_exploration", b"is_exploration", "message_id", b"message_id", "reason", b"reason", "request_id", b"request_id", "reward", b"reward", "skill_id", b"skill_id", "undone", b"undone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FeedbackEntry: _TypeAlias = FeedbackEntry  # noqa: Y015
+
+@_typing.final
+class FeedbackList(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FEEDBACK_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def feedback(self) -> _containers.RepeatedCompositeFieldContainer[Global___FeedbackEntry]:
+        """Newest first."""
+
+    def __init__(
+        self,
+        *,
+        feedback: _abc.Iterable[Global___FeedbackEntry] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["feedback", b"feedback"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FeedbackList: _TypeAlias = FeedbackList  # noqa: Y015
+
+@_typing.final
+class BehaviorFiguresRequest(_message.Message):
+    """Figures of selection and feedback by the hour; no person is named."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_US_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
+    from_us: _builtins.int
+    until_us: _builtins.int
+    def __init__(
+        self,
+        *,
+        from_us: _builtins.int = ...,
+        until_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_us", b"from_us", "until_us", b"until_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BehaviorFiguresRequest: _TypeAlias = BehaviorFiguresRequest  # noqa: Y015
+
+@_typing.final
+class BehaviorFigure(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HOUR_US_FIELD_NUMBER: _builtins.int
+    SKILL_ID_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    LARGEST_FIELD_NUMBER: _builtins.int
+    hour_us: _builtins.int
+    skill_id: _builtins.str
+    what: _builtins.str
+    """selected | explored | selection_ms | positive | negative"""
+    count: _builtins.int
+    total: _builtins.float
+    largest: _builtins.float
+    def __init__(
+        self,
+        *,
+        hour_us: _builtins.int = ...,
+        skill_id: _builtins.str = ...,
+        what: _builtins.str = ...,
+        count: _builtins.int = ...,
+        total: _builtins.float = ...,
+        largest: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "hour_us", b"hour_us", "largest", b"largest", "skill_id", b"skill_id", "total", b"total", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BehaviorFigure: _TypeAlias = BehaviorFigure  # noqa: Y015
+
+@_typing.final
+class BehaviorFigures(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIGURES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def figures(self) -> _containers.RepeatedCompositeFieldContainer[Global___BehaviorFigure]: ...
+    def __init__(
+        self,
+        *,
+        figures: _abc.Iterable[Global___BehaviorFigure] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BehaviorFigures: _TypeAlias = BehaviorFigures  # noqa: Y015
 
 @_typing.final
 class ClassifyFeedback(_message.Message):

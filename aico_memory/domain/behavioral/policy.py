@@ -8,6 +8,8 @@ from typing import Protocol
 
 from aico_memory.domain.behavioral.dimensions import alignment
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
+from aico_memory.domain.behavioral.posterior import TastePosterior
+from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Skill
 from aico_memory.domain.behavioral.trigger import TriggerMatch
 from aico_memory.ids import stable_hash64
@@ -25,6 +27,12 @@ class Randomness(Protocol):
     def betavariate(self, alpha: float, beta: float) -> float:
         """One draw from Beta(alpha, beta)."""
 
+    def gauss(self, mu: float, sigma: float) -> float:
+        """One draw from a normal distribution."""
+
+    def getrandbits(self, k: int, /) -> int:
+        """k random bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class UserKnowledge:
@@ -35,6 +43,9 @@ class UserKnowledge:
     preference: Preference = field(default_factory=Preference)
     # Thumbs up or down of this user so far, over all skills and buckets.
     feedback_count: int = 0
+    situation: Situation = field(default_factory=Situation)
+    # What the hierarchical policy draws from; the others leave it alone.
+    taste: TastePosterior | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,9 @@ class Choice:
     preferred: Candidate | None = None
     candidates: tuple[Candidate, ...] = ()
     epsilon: float = 0.0
+    # Chance (0..1) with which the policy takes this skill here, for judging another policy by what it would have
+    # taken; 0 where it is not known.
+    propensity: float = 0.0
 
 
 class Policy(Protocol):
@@ -73,6 +87,10 @@ class Policy(Protocol):
     @property
     def name(self) -> str:
         """The name that goes into answers and settings."""
+
+    @property
+    def sees_all(self) -> bool:
+        """True: it is given all that apply and cuts equal triggers itself; else the best few by trigger and name."""
 
     def choose(self, matches: Sequence[TriggerMatch], known: UserKnowledge, rng: Randomness) -> Choice:
         """Choose among matches that come best first."""
@@ -103,6 +121,7 @@ class HybridPolicy:
 
     figures: HybridFigures = field(default_factory=HybridFigures)
     name: str = HYBRID
+    sees_all: bool = False
 
     def choose(self, matches: Sequence[TriggerMatch], known: UserKnowledge, rng: Randomness) -> Choice:
         """The best score among confident skills; with probability epsilon another one that is no more confident.
@@ -145,6 +164,7 @@ class FixedPolicy:
     """For users without consent: the highest trigger, then the name; nothing learned, nothing drawn."""
 
     name: str = FIXED
+    sees_all: bool = False
 
     def choose(self, matches: Sequence[TriggerMatch], known: UserKnowledge, rng: Randomness) -> Choice:
         """The first match; all of its score is the trigger's share."""
@@ -166,8 +186,3 @@ class FixedPolicy:
 def seed_of(deployment_seed: int, request_id: str) -> int:
     """The seed of one request's draws: the same request replayed gives the same choice, in every process."""
     return stable_hash64(f"{deployment_seed}|{request_id}")
-
-
-def policy_named(name: str, figures: HybridFigures) -> Policy | None:
-    """The policy of a name; None where there is none of it."""
-    return HybridPolicy(figures) if name == HYBRID else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from aico_memory.domain.behavioral.dimensions import Vector
 from aico_memory.domain.behavioral.learning import Knowledge
 
 APPLIED: Final = "applied"
@@ -23,6 +24,8 @@ class UserState:
     behavioral: bool = False
     long_term: bool = True
     feedback_count: int = 0
+    # The event that changed what is known of this user last; what was derived before it is stale.
+    revision: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class SelectionRecord:
     explanation: str = ""
     question: str = ""
     answered_by: str = ""
+    # Chance with which the policy takes this skill here; 0 where it is not known.
+    propensity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,14 @@ class FeedbackRecord:
     sealed_text: bytes | None = None
     request_id: str = ""
     is_exploration: bool = False
+    # The situation it was learned in, "" where no selection is known.
+    intent: str = ""
+    sentiment: str = ""
+    time_of_day: str = ""
+    # Since when it teaches nothing any more.
+    undone_us: int | None = None
+    # When the nightly batch moved the preference by its reason or text.
+    signalled_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +119,44 @@ class Evolution:
     new_value: float
     bucket: int | None = None
     before: Knowledge | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserSkill:
+    """One version of a skill of a user's own; name, template and trigger are sealed with the user's key."""
+
+    user: str
+    skill_id: str
+    version: int
+    sealed_definition: bytes
+    dimensions: Vector
+    # proposed | accepted | replaced | archived | deleted
+    status: str
+    created_us: int
+    updated_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class PriorRecord:
+    """A prior that was learned from people, with how it did in the evaluation before it was used."""
+
+    version: str
+    fitted_us: int
+    users: int
+    thumbs: int
+    # active | replaced | refused
+    status: str
+    body: Mapping[str, Any]
+    evaluation: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HourFigure:
+    """A named figure of one skill in one hour: how often, the sum, and the largest."""
+
+    hour_us: int
+    skill_id: str
+    what: str
+    count: int
+    total: float
+    largest: float

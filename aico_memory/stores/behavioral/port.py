@@ -8,8 +8,10 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from aico_memory.contracts.consumer_state import ConsumerState
+from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
+from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserSkill, UserState
+from aico_memory.stores.behavioral.port_learning import LearningRows
 
 # Sections of the canonical export, in its order, with what identifies a row in each.
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -20,13 +22,19 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "preference": ("user", "bucket"),
     "selection": ("user", "request_id"),
     "skill": ("user", "skill_id"),
+    "taste": ("user", "intent", "sentiment", "time_of_day", "skill_id"),
     "trajectory": ("user", "request_id"),
+    "user_skill": ("user", "skill_id", "version"),
+    "wish": ("user", "dimension"),
 }
-Record = UserState | SkillState | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution
+Record = (
+    UserState | SkillState | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution | Cell | Wish
+    | UserSkill
+)  # fmt: skip
 Key = tuple[Any, ...]
 
 
-class BehavioralRows(Protocol):
+class BehavioralRows(LearningRows, Protocol):
     """Reads see the transaction's own writes. What was never written has its starting value."""
 
     def user(self, user: str) -> UserState:

@@ -15,25 +15,23 @@ from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, Sel
 from aico_memory.stores.behavioral import statements as sql
 from aico_memory.stores.behavioral.packing import pack_knowledge, pack_vector, unpack_vector
 from aico_memory.stores.behavioral.port import Key, Record
-from aico_memory.stores.sql import Connection, Database, SqlConsumerState, SqlTransaction
+from aico_memory.stores.behavioral.sql_learning import SqlLearningRows
+from aico_memory.stores.sql import Database, SqlConsumerState, SqlTransaction
 
 FILE = "behavioral.db"
 
 
-class SqlRows:
+class SqlRows(SqlLearningRows):
     """The port `BehavioralRows` on one connection."""
 
-    __slots__ = ("_connection",)
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    __slots__ = ()
 
     def user(self, user: str) -> UserState:
-        row = self._one("SELECT behavioral, long_term, feedback_count FROM users WHERE user_id = ?", user)
+        row = self._one("SELECT behavioral, long_term, feedback_count, revision FROM users WHERE user_id = ?", user)
         return UserState() if row is None else sql.user_of(row)
 
     def put_user(self, user: str, state: UserState) -> None:
-        row = (user, int(state.behavioral), int(state.long_term), state.feedback_count)
+        row = (user, int(state.behavioral), int(state.long_term), state.feedback_count, state.revision)
         self._connection.execute(sql.PUT_USER, row)
 
     def skill_states(self, user: str) -> dict[str, SkillState]:

@@ -8,18 +8,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
+from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserSkill, UserState
 from aico_memory.stores.behavioral.packing import unpack_knowledge, unpack_vector
 
 STATE = "confidence, uses, positive, negative, selected, explored, explored_positive, explored_negative, last_used_us"
 SELECTION = (
     "user_id, request_id, event_id, at_us, bucket, intent, sentiment, time_of_day, outcome, policy, skill_id, "
-    "is_exploration, confidence, alignment, score, shares, explanation, question, answered_by"
+    "is_exploration, confidence, alignment, score, shares, explanation, question, answered_by, "
+    "propensity"
 )
 FEEDBACK = (
     "user_id, event_id, message_id, skill_id, reward, at_us, bucket, status, skill_updated, new_confidence, reason, "
-    "sealed_text, request_id, is_exploration"
+    "sealed_text, request_id, is_exploration, intent, sentiment, time_of_day, undone_us, signalled_us"
 )
 TRAJECTORY = (
     "user_id, request_id, conversation_id, turn, skill_id, is_exploration, at_us, sealed_input, sealed_response, reward, "
@@ -36,12 +38,17 @@ TABLES = (
     "feedback",
     "trajectories",
     "evolution",
+    "taste_cells",
+    "wishes",
+    "priors",
+    "hours",
 )
 
 PUT_USER = """
-INSERT INTO users (user_id, behavioral, long_term, feedback_count) VALUES (?, ?, ?, ?)
+INSERT INTO users (user_id, behavioral, long_term, feedback_count, revision) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (user_id) DO UPDATE SET
-    behavioral = excluded.behavioral, long_term = excluded.long_term, feedback_count = excluded.feedback_count
+    behavioral = excluded.behavioral, long_term = excluded.long_term, feedback_count = excluded.feedback_count,
+    revision = excluded.revision
 """
 PUT_STATE = f"""
 INSERT INTO skill_states (user_id, skill_id, {STATE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -63,6 +70,57 @@ ON CONFLICT (user_id, bucket) DO UPDATE SET
 LATEST_SELECTION = f"""
 SELECT {SELECTION} FROM selections WHERE user_id = ? AND skill_id = ? ORDER BY position DESC LIMIT 1
 """
+CELLS = """
+SELECT intent, sentiment, time_of_day, skill_id, positive, negative FROM taste_cells WHERE user_id = ?
+ORDER BY intent, sentiment, time_of_day, skill_id
+"""
+ONE_CELL = """
+SELECT positive, negative FROM taste_cells
+WHERE user_id = ? AND intent = ? AND sentiment = ? AND time_of_day = ? AND skill_id = ?
+"""
+PUT_CELL = """
+INSERT OR REPLACE INTO taste_cells (user_id, intent, sentiment, time_of_day, skill_id, positive, negative)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+TAUGHT = """
+SELECT user_id FROM users WHERE behavioral = 1 AND user_id IN (SELECT DISTINCT user_id FROM taste_cells) ORDER BY user_id
+"""
+THUMBS_SINCE = """
+SELECT count(*), max(position) FROM feedback
+WHERE position > ? AND reward <> 0 AND skill_updated = 1 AND undone_us IS NULL
+"""
+TAKE_BACK = """
+UPDATE feedback SET undone_us = ? WHERE user_id = ? AND at_us > ? AND undone_us IS NULL AND skill_updated = 1
+"""
+UNSIGNALLED = f"""
+SELECT {FEEDBACK} FROM feedback
+WHERE signalled_us IS NULL AND undone_us IS NULL AND reason <> '' AND reward <> 0 ORDER BY position LIMIT ?
+"""
+# Bytes of one row beside its texts and vectors.
+ROW = 64
+SIZE = f"""
+SELECT
+    (SELECT {ROW} * count(*) FROM taste_cells WHERE user_id = ?)
+    + (SELECT {ROW} * count(*) FROM skill_states WHERE user_id = ?)
+    + (SELECT {ROW} * count(*) FROM posteriors WHERE user_id = ?)
+    + (SELECT ({ROW} + 128) * count(*) FROM preferences WHERE user_id = ?)
+    + (SELECT coalesce(sum({ROW} + 128 + length(sealed_definition)), 0) FROM user_skills WHERE user_id = ?)
+"""
+PRIOR = "version, fitted_us, users, thumbs, status, body, evaluation"
+REVIVE_PRIOR = """
+UPDATE priors SET status = 'active'
+WHERE position = (SELECT max(position) FROM priors WHERE status = 'replaced')
+"""
+USER_SKILL = "user_id, skill_id, version, sealed_definition, dimensions, status, created_us, updated_us"
+COUNT_HOUR = """
+INSERT INTO hours (hour_us, skill_id, what, count, total, largest) VALUES (?, ?, ?, 1, ?, ?)
+ON CONFLICT (hour_us, skill_id, what) DO UPDATE SET
+    count = count + 1, total = total + excluded.total, largest = max(largest, excluded.largest)
+"""
+HOURS = """
+SELECT hour_us, skill_id, what, count, total, largest FROM hours WHERE hour_us >= ? AND hour_us < ?
+ORDER BY hour_us, skill_id, what
+"""
 ARCHIVE = "UPDATE trajectories SET archived_us = ? WHERE reward IS NULL AND archived_us IS NULL AND at_us < ?"
 
 
@@ -72,8 +130,8 @@ def placeholders(columns: str) -> str:
 
 
 def user_of(row: Any) -> UserState:
-    behavioral, long_term, feedback_count = row
-    return UserState(bool(behavioral), bool(long_term), feedback_count)
+    behavioral, long_term, feedback_count, revision = row
+    return UserState(bool(behavioral), bool(long_term), feedback_count, revision)
 
 
 def selection_of(row: Any) -> SelectionRecord:
@@ -90,7 +148,7 @@ def selection_row(record: SelectionRecord) -> tuple[object, ...]:
         record.user, record.request_id, record.event_id.bytes, record.at_us, record.bucket, record.intent,
         record.sentiment, record.time_of_day, record.outcome, record.policy, record.skill_id, int(record.is_exploration),
         record.confidence, record.alignment, record.score, json.dumps(dict(record.shares)), record.explanation,
-        record.question, record.answered_by,
+        record.question, record.answered_by, record.propensity,
     )  # fmt: skip
 
 
@@ -107,8 +165,14 @@ def feedback_row(record: FeedbackRecord) -> tuple[object, ...]:
     return (
         record.user, record.event_id.bytes, record.message_id, record.skill_id, record.reward, record.at_us, record.bucket,
         record.status, int(record.skill_updated), record.new_confidence, record.reason, record.sealed_text,
-        record.request_id, int(record.is_exploration),
+        record.request_id, int(record.is_exploration), record.intent, record.sentiment, record.time_of_day,
+        record.undone_us, record.signalled_us,
     )  # fmt: skip
+
+
+def user_skill_of(row: Any) -> UserSkill:
+    user, skill_id, version, sealed, dimensions, *rest = row
+    return UserSkill(user, skill_id, version, sealed, unpack_vector(dimensions), *rest)
 
 
 def trajectory_of(row: Any) -> Trajectory:
@@ -149,7 +213,7 @@ class SectionQuery:
 
 
 EXPORT: Mapping[str, SectionQuery] = {
-    "consent": SectionQuery("users", ("user_id",), "behavioral, long_term, feedback_count", user_of),
+    "consent": SectionQuery("users", ("user_id",), "behavioral, long_term, feedback_count, revision", user_of),
     "evolution": SectionQuery("evolution", ("user_id", "at_us", "cause", "ordinal"), EVOLUTION, evolution_of),
     "feedback": SectionQuery("feedback", ("user_id", "event_id"), FEEDBACK, feedback_of),
     "posterior": SectionQuery("posteriors", ("user_id", "bucket", "skill_id"), "alpha, beta", lambda row: Posterior(*row)),
@@ -158,5 +222,13 @@ EXPORT: Mapping[str, SectionQuery] = {
     ),
     "selection": SectionQuery("selections", ("user_id", "request_id"), SELECTION, selection_of),
     "skill": SectionQuery("skill_states", ("user_id", "skill_id"), STATE, lambda row: SkillState(*row)),
+    "taste": SectionQuery(
+        "taste_cells",
+        ("user_id", "intent", "sentiment", "time_of_day", "skill_id"),
+        "intent, sentiment, time_of_day, skill_id, positive, negative",
+        lambda row: Cell(*row),
+    ),
     "trajectory": SectionQuery("trajectories", ("user_id", "request_id"), TRAJECTORY, trajectory_of),
+    "user_skill": SectionQuery("user_skills", ("user_id", "skill_id", "version"), USER_SKILL, user_skill_of),
+    "wish": SectionQuery("wishes", ("user_id", "dimension"), "dimension, more, less", lambda row: Wish(*row)),
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
 from aico_memory.stores.behavioral.port import Key, Record
+from aico_memory.stores.behavioral.twin_learning import MemoryLearningRows, Tables
 from aico_memory.stores.sql import MemoryTransaction
 from aico_memory.stores.tables import TableState
 
@@ -18,28 +19,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-@dataclass(slots=True)
-class _Tables:
-    """One dictionary a table; insertion order is the order of application."""
-
-    users: dict[str, UserState] = field(default_factory=dict)
-    states: dict[tuple[str, str], SkillState] = field(default_factory=dict)
-    posteriors: dict[tuple[str, int, str], Posterior] = field(default_factory=dict)
-    preferences: dict[tuple[str, int], Preference] = field(default_factory=dict)
-    selections: dict[tuple[str, str], SelectionRecord] = field(default_factory=dict)
-    feedback: dict[uuid.UUID, FeedbackRecord] = field(default_factory=dict)
-    trajectories: dict[tuple[str, str], Trajectory] = field(default_factory=dict)
-    evolution: dict[tuple[str, int, bytes, int], Evolution] = field(default_factory=dict)
-
-    def copy(self) -> _Tables:
-        return _Tables(*(dict(getattr(self, one.name)) for one in fields(self)))
-
-
-class MemoryRows:
+class MemoryRows(MemoryLearningRows):
     """The port `BehavioralRows` on dictionaries."""
-
-    def __init__(self, tables: _Tables) -> None:
-        self._tables = tables
 
     def user(self, user: str) -> UserState:
         return self._tables.users.get(user, UserState())
@@ -133,10 +114,12 @@ class MemoryRows:
     def counts(self) -> dict[str, int]:
         tables = self._tables
         return {
-            "users": len(tables.users), "user_skills": 0, "skill_states": len(tables.states),
+            "users": len(tables.users), "user_skills": len(tables.user_skills), "skill_states": len(tables.states),
             "posteriors": len(tables.posteriors), "preferences": len(tables.preferences),
             "selections": len(tables.selections), "feedback": len(tables.feedback),
             "trajectories": len(tables.trajectories), "evolution": len(tables.evolution),
+            "taste_cells": len(tables.cells), "wishes": len(tables.wishes), "priors": len(tables.priors),
+            "hours": len(tables.hours),
         }  # fmt: skip
 
     def section(self, name: str, user: str, after: Key, limit: int) -> Iterable[tuple[Key, Record]]:
@@ -158,6 +141,12 @@ class MemoryRows:
                 yield from tables.preferences.items()
             case "selection":
                 yield from tables.selections.items()
+            case "taste":
+                yield from tables.cells.items()
+            case "user_skill":
+                yield from tables.user_skills.items()
+            case "wish":
+                yield from tables.wishes.items()
             case "trajectory":
                 yield from tables.trajectories.items()
             case _:
@@ -168,7 +157,7 @@ class MemoryBehavioralStore:
     """The port `BehavioralStore` in plain Python."""
 
     def __init__(self) -> None:
-        self.state = TableState(_Tables())
+        self.state = TableState(Tables())
 
     def within(self, transaction: MemoryTransaction) -> MemoryRows:
         return MemoryRows(self.state.draft())

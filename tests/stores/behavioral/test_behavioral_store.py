@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from sqlcipher3 import dbapi2
 
 from aico_memory.contracts.wire import OutgoingRecord
+from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Knowledge, Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
+from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserSkill, UserState
 from aico_memory.errors import WrongKey
 from aico_memory.stores.behavioral.packing import pack_knowledge, pack_vector, unpack_knowledge, unpack_vector
 from aico_memory.stores.behavioral.port import SECTIONS, pages
@@ -21,6 +22,7 @@ KEY = bytes(range(32))
 TWICE = (ValueError, dbapi2.IntegrityError)
 STATE = SkillState(0.59, 3, 2, 1, 5, 2, 1, 1, 1_700_000_000_000_000)
 POSTERIOR = Posterior(3.0, 2.0)
+OWN = UserSkill("ann", "own", 1, b"sealed", (0.5,) * 16, "accepted", 1, 2)
 PREFERENCE = Preference(tuple(number / 16 for number in range(16)), 4)
 
 
@@ -228,6 +230,9 @@ def fill(store):
             lambda rows, user=user: rows.put_posterior(user, 42, "short", POSTERIOR, 1),
             lambda rows, user=user: rows.put_preference(user, 42, PREFERENCE, 1),
             lambda rows, user=user: rows.add_selection(selection(user=user)),
+            lambda rows, user=user: rows.put_cell(user, Cell("question", "neutral", "morning", "short", 2.0, 1.0)),
+            lambda rows, user=user: rows.put_wish(user, Wish("verbosity", 0.0, 1.0)),
+            lambda rows, user=user: rows.put_user_skill(OWN if user == "ann" else replace(OWN, user="bob")),
             lambda rows, user=user: rows.add_trajectory(trajectory(user=user)),
             lambda rows, user=user: rows.add_evolution(Evolution(user, event(5), 0, "learned", "short", 30, 0.5, 0.59)),
         )
@@ -239,7 +244,7 @@ def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
     whole = read(store, lambda rows: list(pages(rows, "", ("", ()), 100)))
     assert [row[:2] for row in whole] == sorted(row[:2] for row in whole)
     assert {row[0] for row in whole} == set(SECTIONS)
-    assert len(whole) == 16
+    assert len(whole) == 22
     for size in (1, 3, 7):
         walked, after = [], ("", ())
         while page := read(store, lambda rows, after=after, size=size: list(pages(rows, "", after, size))):
@@ -251,14 +256,14 @@ def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
 def test_the_export_of_one_user_holds_nothing_of_another(store):
     fill(store)
     rows = read(store, lambda rows: list(pages(rows, "bob", ("", ()), 100)))
-    assert len(rows) == 8
+    assert len(rows) == 11
     assert {key[0] for _, key, _ in rows} == {"bob"}
 
 
 def test_rows_are_counted_by_kind(store):
     fill(store)
     counts = read(store, lambda rows: rows.counts())
-    assert (counts["users"], counts["feedback"], counts["user_skills"]) == (2, 2, 0)
+    assert (counts["users"], counts["feedback"], counts["user_skills"]) == (2, 2, 2)
 
 
 vectors = st.lists(st.floats(0, 1), min_size=16, max_size=16).map(tuple)

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.behavioral.explanation import explain, question_for
+from aico_memory.domain.behavioral.hierarchical import HIERARCHICAL, HierarchicalFigures
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
+from aico_memory.domain.behavioral.policies import policy_named
 from aico_memory.domain.behavioral.policy import (
     HYBRID,
     FixedPolicy,
@@ -14,7 +16,6 @@ from aico_memory.domain.behavioral.policy import (
     HybridPolicy,
     UserKnowledge,
     exploration_rate,
-    policy_named,
     seed_of,
 )
 from aico_memory.domain.behavioral.trigger import TriggerMatch
@@ -149,5 +150,6 @@ def test_an_exploration_asks_about_the_dimension_that_differs_most(make_skill):
 
 
 def test_the_baseline_is_selectable_by_its_name():
-    assert policy_named(HYBRID, FIGURES).name == "hybrid-40-30-30"
-    assert policy_named("another", FIGURES) is None
+    assert policy_named(HYBRID, FIGURES, HierarchicalFigures()).name == "hybrid-40-30-30"
+    assert policy_named(HIERARCHICAL, FIGURES, HierarchicalFigures()).name == "hierarchical-thompson"
+    assert policy_named("another", FIGURES, HierarchicalFigures()) is None

@@ -1,15 +1,26 @@
 import pytest
 
 from aico_memory.contracts.v1 import behavioral_pb2, model_pb2
+from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.paths import shipped_config
+from aico_memory.settings import Settings
+from aico_memory.stores.behavioral.skill_file import FILE, load_skills
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
 from tests.unit.behavioral.worker import START_US, Worker
 
 SUMMARISE = "summarising a text, a meeting or a conversation"
 
 
+FEW = ("casual_chat", "summarize_key_points", "concise_response", "detailed_explanation", "empathy_direct", "empathy_subtle")
+
+
 @pytest.fixture
 def worker(tmp_path):
-    made = Worker(MemoryBehavioralStore(), tmp_path)
+    """Few skills and the hybrid policy, whose shares are plain multiples of the trigger."""
+    base = load_skills(shipped_config() / FILE)
+    hybrid = {"behavioral": {"policy": "hybrid-40-30-30", "model_deadline_ms": 10, "model_retry_ms": 1}}
+    few = Catalogue.of(base.get(skill) for skill in FEW)
+    made = Worker(MemoryBehavioralStore(), tmp_path, Settings.model_validate(hybrid), few)
     made.consent()
     return made
 

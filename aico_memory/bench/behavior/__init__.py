@@ -1,0 +1,1 @@
+"""Simulated people with tastes of their own, to measure how soon selection serves them well."""

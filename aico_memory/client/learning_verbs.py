@@ -1,0 +1,238 @@
+"""Verbs on what was learned of how a person wants to be answered: see it, ask why, take it back, own skills, policies."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypedDict
+
+from aico_memory.client.results import Skill
+from aico_memory.client.session import Session
+from aico_memory.client.shapes import skill_shape
+from aico_memory.client.validation import checked_id, checked_text, checked_user, moment_us, optional_text
+from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.domain.behavioral.dimensions import vector_of
+from aico_memory.errors import InvalidMessage
+
+Moment = datetime | str | None
+# The nightly batch reads everybody's thumbs.
+LEARN_SECONDS = 600.0
+MAX_LISTED = 1000
+
+
+class Explanation(TypedDict):
+    """Why a skill was chosen, or why none was."""
+
+    request_id: str
+    # applied | no_applicable_skill | no_consent
+    outcome: str
+    skill_id: str
+    skill_name: str
+    policy: str
+    score: float
+    # trigger (fit of the situation), alignment (liking of the style), posterior (the skill's own record, and the draw)
+    shares: dict[str, float]
+    explanation: str
+    question: str
+    is_exploration: bool
+    # Chance with which the policy takes this skill here; 0.0: not known.
+    propensity: float
+    confidence: float
+    alignment: float
+    bucket: int
+    answered_by: str
+
+
+class StyleBelief(TypedDict):
+    """What a person likes of one style dimension by itself; `slope` from its middle to its upper end."""
+
+    dimension: str
+    slope: float
+    deviation: float
+
+
+class Learned(TypedDict):
+    """What the nightly batch did."""
+
+    # learned | refused | too_few_people | nothing_new | switched_off
+    outcome: str
+    people: int
+    thumbs: int
+    signals: int
+    prior: str
+    value_before: float
+    value_after: float
+    detail: str
+
+
+class Undone(TypedDict):
+    """How many thumbs were taken back, and how many still teach."""
+
+    undone: int
+    left: int
+
+
+class LearningVerbs:
+    """Verbs on skills' learning."""
+
+    _session: Session
+
+    async def explain_selection(self, request_id: str, user_id: str | None = None) -> Explanation:
+        """Why the selection of this request chose what it chose. NotFound where no such selection stands.
+
+        A request id that a caller chose for several users needs the user to be named, and so does an identity that is
+        bound to certain users.
+        """
+        user = checked_user(user_id) if user_id is not None else ""
+        named = checked_text(request_id, "request_id", 256)
+        answer = await self._session.ask(behavioral_pb2.ExplainSelectionRequest(request_id=named, user_id=user), user)
+        return {
+            "request_id": answer.request_id,
+            "outcome": answer.outcome,
+            "skill_id": answer.skill_id,
+            "skill_name": answer.skill_name,
+            "policy": answer.policy,
+            "score": answer.score,
+            "shares": dict(answer.shares),
+            "explanation": answer.explanation,
+            "question": answer.question,
+            "is_exploration": answer.is_exploration,
+            "propensity": answer.propensity,
+            "confidence": answer.confidence_score,
+            "alignment": answer.preference_alignment,
+            "bucket": answer.bucket,
+            "answered_by": answer.answered_by,
+        }
+
+    async def style(self, user_id: str) -> list[StyleBelief]:
+        """What the user likes of each style dimension, over all skills and situations, as learned so far."""
+        user = checked_user(user_id)
+        answer = await self._session.ask(behavioral_pb2.PreferencesRequest(user_id=user), user)
+        return [{"dimension": one.dimension, "slope": one.slope, "deviation": one.deviation} for one in answer.taste]
+
+    async def learn_now(self) -> Learned:
+        """Run the nightly batch: reasons move preferences, the common prior is refitted from everybody's thumbs."""
+        command = behavioral_pb2.LearnNow(timestamp=self._session.clock.now_us())
+        report = await self._session.command(command, "", seconds=LEARN_SECONDS)
+        return {
+            "outcome": report.outcome,
+            "people": report.people,
+            "thumbs": report.thumbs,
+            "signals": report.signals,
+            "prior": report.prior,
+            "value_before": report.value_before,
+            "value_after": report.value_after,
+            "detail": report.detail,
+        }
+
+    async def undo_learning(self, user_id: str, until: Moment = None) -> Undone:
+        """Take back everything learned of the user after a moment; None: everything. Feedback stays listed as undone."""
+        user = checked_user(user_id)
+        command = behavioral_pb2.UndoLearning(user_id=user, until_us=moment_us(until, "until"))
+        result = await self._session.command(command, user)
+        return {"undone": result.undone, "left": result.left}
+
+    async def feedback_list(self, user_id: str, limit: int = 100) -> list[dict[str, Any]]:
+        """The user's feedback events, newest first."""
+        user = checked_user(user_id)
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LISTED:
+            raise InvalidMessage(f"limit is {limit!r}; allowed is 1 to {MAX_LISTED}")
+        answer = await self._session.ask(behavioral_pb2.FeedbackListRequest(user_id=user, limit=limit), user)
+        return [
+            {
+                "event_id": str(uuid.UUID(bytes=one.event_id)),
+                "message_id": one.message_id,
+                "skill_id": one.skill_id,
+                "reward": one.reward,
+                "reason": one.reason,
+                "free_text": one.free_text,
+                "at": datetime.fromtimestamp(one.at_us / 1e6, UTC).isoformat(),
+                "bucket": one.bucket,
+                "request_id": one.request_id,
+                "is_exploration": one.is_exploration,
+                "undone": one.undone,
+            }
+            for one in answer.feedback
+        ]
+
+    async def delete_feedback(self, user_id: str, event_id: str | uuid.UUID) -> Undone:
+        """Delete one feedback event and what it taught. NotFound where the user has none of this id."""
+        user = checked_user(user_id)
+        command = behavioral_pb2.UndoLearning(user_id=user, event_id=checked_id(event_id, "event_id").bytes)
+        result = await self._session.command(command, user)
+        return {"undone": result.undone, "left": result.left}
+
+    async def put_skill(
+        self,
+        user_id: str,
+        template: str,
+        name: str | None = None,
+        skill_id: str | None = None,
+        intents: Sequence[str] = (),
+        sentiments: Sequence[str] = (),
+        times_of_day: Sequence[str] = (),
+        dimensions: Mapping[str, float] | None = None,
+    ) -> Skill:
+        """Create a skill of the user's own, or (with `skill_id`) a new version of one. At least one condition is needed.
+
+        `dimensions` by name, all of them; None: those of the version before, else neutral.
+        """
+        user = checked_user(user_id)
+        command = behavioral_pb2.PutSkill(
+            user_id=user,
+            skill_id=optional_text(skill_id, "skill_id", 128),
+            name=optional_text(name, "name", 128),
+            template=checked_text(template, "template", 4000),
+            intents=list(intents),
+            sentiments=list(sentiments),
+            times_of_day=list(times_of_day),
+            dimensions=vector_of(dimensions) if dimensions is not None else (),
+        )
+        return skill_shape(await self._session.command(command, user))
+
+    async def change_skill(self, user_id: str, skill_id: str, action: str) -> Skill:
+        """accept, archive, restore or delete a skill of the user's own; archive or restore a base skill."""
+        user = checked_user(user_id)
+        command = behavioral_pb2.ChangeSkill(
+            user_id=user,
+            skill_id=checked_text(skill_id, "skill_id", 128),
+            action=checked_text(action, "action", 16),
+        )
+        return skill_shape(await self._session.command(command, user))
+
+    async def policies(self) -> dict[str, Any]:
+        """The policies there are and the one in use; the priors learned from people and the one in use."""
+        answer = await self._session.ask(behavioral_pb2.PoliciesRequest(), "")
+        return {
+            "policies": [{"name": one.name, "description": one.description, "in_use": one.in_use} for one in answer.policies],
+            "prior": answer.prior,
+            "priors": [
+                {
+                    "version": one.version,
+                    "fitted_at": datetime.fromtimestamp(one.fitted_us / 1e6, UTC).isoformat(),
+                    "users": one.users,
+                    "thumbs": one.thumbs,
+                    "status": one.status,
+                    "evaluation": json.loads(one.evaluation_json or "{}"),
+                }
+                for one in answer.priors
+            ],
+        }
+
+    async def behavior_figures(self, since: Moment = None, until: Moment = None) -> list[dict[str, Any]]:
+        """Selections, explorations and thumbs by the hour and skill; no person is named."""
+        request = behavioral_pb2.BehaviorFiguresRequest(from_us=moment_us(since, "since"), until_us=moment_us(until, "until"))
+        answer = await self._session.ask(request, "")
+        return [
+            {
+                "hour": datetime.fromtimestamp(one.hour_us / 1e6, UTC).isoformat(),
+                "skill_id": one.skill_id,
+                "what": one.what,
+                "count": one.count,
+                "total": one.total,
+                "largest": one.largest,
+            }
+            for one in answer.figures
+        ]

@@ -1,0 +1,76 @@
+"""The synchronous face of the verbs on what was learned of a person's style."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from aico_memory.client.learning_verbs import Explanation, Learned, LearningVerbs, Moment, StyleBelief, Undone
+from aico_memory.client.results import Skill
+
+Result = TypeVar("Result")
+
+
+class _Face(Protocol):
+    """What the synchronous client has: the asynchronous one, and a loop that runs its verbs."""
+
+    @property
+    def _client(self) -> LearningVerbs: ...
+
+    def _run(self, verb: Coroutine[Any, Any, Result]) -> Result: ...
+
+
+class SynchronousLearning:
+    """Every verb is that of AsyncMemoryClient, which documents it, and waits for the result."""
+
+    def explain_selection(self: _Face, request_id: str, user_id: str | None = None) -> Explanation:
+        """Why the selection of this request chose what it chose."""
+        return self._run(self._client.explain_selection(request_id, user_id))
+
+    def style(self: _Face, user_id: str) -> list[StyleBelief]:
+        """What the user likes of each style dimension."""
+        return self._run(self._client.style(user_id))
+
+    def learn_now(self: _Face) -> Learned:
+        """Run the nightly batch."""
+        return self._run(self._client.learn_now())
+
+    def undo_learning(self: _Face, user_id: str, until: Moment = None) -> Undone:
+        """Take back everything learned of the user after a moment; None: everything."""
+        return self._run(self._client.undo_learning(user_id, until))
+
+    def feedback_list(self: _Face, user_id: str, limit: int = 100) -> list[dict[str, Any]]:
+        """The user's feedback events, newest first."""
+        return self._run(self._client.feedback_list(user_id, limit))
+
+    def delete_feedback(self: _Face, user_id: str, event_id: str | uuid.UUID) -> Undone:
+        """Delete one feedback event and what it taught."""
+        return self._run(self._client.delete_feedback(user_id, event_id))
+
+    def put_skill(
+        self: _Face,
+        user_id: str,
+        template: str,
+        name: str | None = None,
+        skill_id: str | None = None,
+        intents: Sequence[str] = (),
+        sentiments: Sequence[str] = (),
+        times_of_day: Sequence[str] = (),
+        dimensions: Mapping[str, float] | None = None,
+    ) -> Skill:
+        """Create a skill of the user's own, or a new version of one."""
+        verb = self._client.put_skill(user_id, template, name, skill_id, intents, sentiments, times_of_day, dimensions)
+        return self._run(verb)
+
+    def change_skill(self: _Face, user_id: str, skill_id: str, action: str) -> Skill:
+        """accept, archive, restore or delete a skill of the user's own; archive or restore a base skill."""
+        return self._run(self._client.change_skill(user_id, skill_id, action))
+
+    def policies(self: _Face) -> dict[str, Any]:
+        """The policies and priors there are, and those in use."""
+        return self._run(self._client.policies())
+
+    def behavior_figures(self: _Face, since: Moment = None, until: Moment = None) -> list[dict[str, Any]]:
+        """Selections, explorations and thumbs by the hour and skill."""
+        return self._run(self._client.behavior_figures(since, until))

@@ -1,0 +1,109 @@
+"""What thumbs leave behind for the style posterior: counts by situation and skill, and wishes by dimension."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL_VALUE, Vector
+from aico_memory.domain.behavioral.situation import Situation
+
+# A label that a merged cell no longer tells apart.
+ANY: Final = "*"
+# By reason: the dimensions of which less (-1) or more (+1) is wished.
+WISHES: Final[Mapping[str, Mapping[str, int]]] = {
+    "too_verbose": {"verbosity": -1, "explanation_depth": -1},
+    "too_brief": {"verbosity": 1, "explanation_depth": 1},
+}
+# By reason: the dimensions that are wished away from where the judged skill has them.
+AWAY: Final[Mapping[str, tuple[str, ...]]] = {"wrong_tone": ("formality", "emotional_expression")}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Thumbs on one skill in one kind of situation. `positive` and `negative` are weighted counts."""
+
+    intent: str
+    sentiment: str
+    time_of_day: str
+    skill_id: str
+    positive: float = 0.0
+    negative: float = 0.0
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        return self.intent, self.sentiment, self.time_of_day, self.skill_id
+
+    @property
+    def total(self) -> float:
+        return self.positive + self.negative
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How often more and how often less of one style dimension was wished."""
+
+    dimension: str
+    more: float = 0.0
+    less: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that one person's thumbs have taught; `version` changes whenever it does."""
+
+    cells: tuple[Cell, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    version: int = 0
+
+
+def with_thumb(cell: Cell, reward: int, weight: float = 1.0) -> Cell:
+    """The cell after one thumb; a reward of 0 changes nothing."""
+    return replace(cell, positive=cell.positive + weight * (reward > 0), negative=cell.negative + weight * (reward < 0))
+
+
+def cell_of(situation: Situation, skill_id: str) -> Cell:
+    """The empty cell of a skill in a situation."""
+    return Cell(situation.intent, situation.sentiment, situation.time_of_day, skill_id)
+
+
+def wishes_of(reason: str, dimensions: Vector) -> dict[str, int]:
+    """Which dimensions a reason (or a category of feedback text) wishes more (+1) or less (-1) of.
+
+    "Away from the skill" says nothing where the skill is neutral itself.
+    """
+    found = dict(WISHES.get(reason, {}))
+    for name in AWAY.get(reason, ()):
+        value = dimensions[DIMENSIONS.index(name)]
+        if value != NEUTRAL_VALUE:
+            found[name] = -1 if value > NEUTRAL_VALUE else 1
+    return found
+
+
+def with_wish(wish: Wish, direction: int, weight: float = 1.0) -> Wish:
+    """The wish after one more word in a direction."""
+    return replace(wish, more=wish.more + weight * (direction > 0), less=wish.less + weight * (direction < 0))
+
+
+def bounded(cells: Sequence[Cell], limit: int) -> tuple[Cell, ...]:
+    """At most `limit` cells, sorted by key: first the times of day are merged, then sentiments; then the fullest stay."""
+    found = sorted(cells, key=lambda cell: cell.key)
+    if len(found) > limit:
+        found = _merged(replace(cell, time_of_day=ANY) for cell in found)
+    if len(found) > limit:
+        found = _merged(replace(cell, sentiment=ANY) for cell in found)
+    if len(found) > limit:
+        fullest = sorted(found, key=lambda cell: (-cell.total, cell.key))[:limit]
+        found = sorted(fullest, key=lambda cell: cell.key)
+    return tuple(found)
+
+
+def _merged(cells: Iterable[Cell]) -> list[Cell]:
+    positive: Counter[tuple[str, str, str, str]] = Counter()
+    negative: Counter[tuple[str, str, str, str]] = Counter()
+    for cell in cells:
+        positive[cell.key] += cell.positive  # type: ignore[assignment]
+        negative[cell.key] += cell.negative  # type: ignore[assignment]
+    return [Cell(*key, positive[key], negative[key]) for key in sorted(positive)]

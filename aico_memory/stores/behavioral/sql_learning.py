@@ -1,0 +1,134 @@
+"""Cells, wishes, priors, skills of users and hourly figures in the encrypted database."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.records import FeedbackRecord, HourFigure, PriorRecord, UserSkill
+from aico_memory.stores.behavioral import statements as sql
+from aico_memory.stores.behavioral.packing import pack_vector
+from aico_memory.stores.sql import Connection
+
+
+class SqlLearningRows:
+    """The port `LearningRows` on one connection."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def cells(self, user: str) -> list[Cell]:
+        return [Cell(*row) for row in self._connection.execute(sql.CELLS, (user,))]
+
+    def cell(self, user: str, empty: Cell) -> Cell:
+        row = self._connection.execute(sql.ONE_CELL, (user, *empty.key)).fetchone()
+        return empty if row is None else Cell(*empty.key, *row)
+
+    def put_cell(self, user: str, cell: Cell) -> None:
+        self._connection.execute(sql.PUT_CELL, (user, *cell.key, cell.positive, cell.negative))
+
+    def wishes(self, user: str) -> list[Wish]:
+        query = "SELECT dimension, more, less FROM wishes WHERE user_id = ? ORDER BY dimension"
+        return [Wish(*row) for row in self._connection.execute(query, (user,))]
+
+    def put_wish(self, user: str, wish: Wish) -> None:
+        query = "INSERT OR REPLACE INTO wishes (user_id, dimension, more, less) VALUES (?, ?, ?, ?)"
+        self._connection.execute(query, (user, wish.dimension, wish.more, wish.less))
+
+    def forget_learned(self, user: str) -> None:
+        for table in ("taste_cells", "wishes", "posteriors", "preferences"):
+            self._connection.execute(f"DELETE FROM {table} WHERE user_id = ?", (user,))
+
+    def taught_users(self) -> list[str]:
+        return [row[0] for row in self._connection.execute(sql.TAUGHT)]
+
+    def thumbs_since(self, position: int) -> tuple[int, int]:
+        row = self._connection.execute(sql.THUMBS_SINCE, (position,)).fetchone()
+        return int(row[0]), int(row[1] or position)
+
+    def take_back(self, user: str, after_us: int, at_us: int) -> int:
+        return self._connection.execute(sql.TAKE_BACK, (at_us, user, after_us)).rowcount
+
+    def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
+        query = "DELETE FROM feedback WHERE user_id = ? AND event_id = ?"
+        return self._connection.execute(query, (user, event_id.bytes)).rowcount > 0
+
+    def unsignalled(self, limit: int) -> list[FeedbackRecord]:
+        return [sql.feedback_of(row) for row in self._connection.execute(sql.UNSIGNALLED, (limit,))]
+
+    def signalled(self, event_id: uuid.UUID, at_us: int) -> None:
+        self._connection.execute("UPDATE feedback SET signalled_us = ? WHERE event_id = ?", (at_us, event_id.bytes))
+
+    def active_prior(self) -> PriorRecord | None:
+        row = self._connection.execute(f"SELECT {sql.PRIOR} FROM priors WHERE status = 'active'").fetchone()
+        return None if row is None else _prior_of(row)
+
+    def priors(self) -> list[PriorRecord]:
+        return [_prior_of(row) for row in self._connection.execute(f"SELECT {sql.PRIOR} FROM priors ORDER BY position")]
+
+    def add_prior(self, record: PriorRecord) -> None:
+        if self._connection.execute("SELECT 1 FROM priors WHERE version = ?", (record.version,)).fetchone():
+            return
+        if record.status == "active":
+            self._connection.execute("UPDATE priors SET status = 'replaced' WHERE status = 'active'")
+        row = (
+            record.version, record.fitted_us, record.users, record.thumbs, record.status,
+            json.dumps(record.body, sort_keys=True), json.dumps(record.evaluation, sort_keys=True),
+        )  # fmt: skip
+        self._connection.execute(f"INSERT INTO priors ({sql.PRIOR}) VALUES ({sql.placeholders(sql.PRIOR)})", row)
+
+    def retire_prior(self) -> bool:
+        retired = self._connection.execute("UPDATE priors SET status = 'refused' WHERE status = 'active'").rowcount
+        if retired:
+            self._connection.execute(sql.REVIVE_PRIOR)
+        return retired > 0
+
+    def user_skills(self, user: str) -> list[UserSkill]:
+        query = f"SELECT {sql.USER_SKILL} FROM user_skills WHERE user_id = ? ORDER BY skill_id, version"
+        return [sql.user_skill_of(row) for row in self._connection.execute(query, (user,))]
+
+    def put_user_skill(self, skill: UserSkill) -> None:
+        row = (
+            skill.user, skill.skill_id, skill.version, skill.sealed_definition, pack_vector(skill.dimensions), skill.status,
+            skill.created_us, skill.updated_us,
+        )  # fmt: skip
+        query = f"INSERT OR REPLACE INTO user_skills ({sql.USER_SKILL}) VALUES ({sql.placeholders(sql.USER_SKILL)})"
+        self._connection.execute(query, row)
+
+    def delete_user_skill(self, user: str, skill_id: str) -> int:
+        for table in ("taste_cells", "posteriors", "skill_states"):
+            self._connection.execute(f"DELETE FROM {table} WHERE user_id = ? AND skill_id = ?", (user, skill_id))
+        query = "DELETE FROM user_skills WHERE user_id = ? AND skill_id = ?"
+        return self._connection.execute(query, (user, skill_id)).rowcount
+
+    def users_of_request(self, request_id: str) -> list[str]:
+        query = "SELECT user_id FROM selections WHERE request_id = ? ORDER BY user_id LIMIT 2"
+        return [row[0] for row in self._connection.execute(query, (request_id,))]
+
+    def archived_skills(self, user: str) -> frozenset[str]:
+        query = "SELECT skill_id FROM skill_states WHERE user_id = ? AND archived_us IS NOT NULL"
+        return frozenset(row[0] for row in self._connection.execute(query, (user,)))
+
+    def archive_skill(self, user: str, skill_id: str, at_us: int | None) -> None:
+        query = "UPDATE skill_states SET archived_us = ? WHERE user_id = ? AND skill_id = ?"
+        self._connection.execute(query, (at_us, user, skill_id))
+
+    def size_of(self, user: str) -> int:
+        return int(self._connection.execute(sql.SIZE, (user,) * 5).fetchone()[0])
+
+    def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:
+        self._connection.execute(sql.COUNT_HOUR, (hour_us, skill_id, what, value, value))
+
+    def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
+        for row in self._connection.execute(sql.HOURS, (from_us, until_us)):
+            yield HourFigure(*row)
+
+
+def _prior_of(row: Any) -> PriorRecord:
+    version, fitted_us, users, thumbs, status, body, evaluation = row
+    return PriorRecord(version, fitted_us, users, thumbs, status, json.loads(body), json.loads(evaluation))

@@ -1,0 +1,179 @@
+"""Cells, wishes, priors, skills of users and hourly figures of the in-memory twin."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+
+from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
+from aico_memory.domain.behavioral.records import (
+    Evolution,
+    FeedbackRecord,
+    HourFigure,
+    PriorRecord,
+    SelectionRecord,
+    Trajectory,
+    UserSkill,
+    UserState,
+)
+from aico_memory.stores.behavioral.statements import ROW
+
+
+@dataclass(slots=True)
+class Tables:
+    """One dictionary a table; insertion order is the order of application."""
+
+    users: dict[str, UserState] = field(default_factory=dict)
+    states: dict[tuple[str, str], SkillState] = field(default_factory=dict)
+    posteriors: dict[tuple[str, int, str], Posterior] = field(default_factory=dict)
+    preferences: dict[tuple[str, int], Preference] = field(default_factory=dict)
+    selections: dict[tuple[str, str], SelectionRecord] = field(default_factory=dict)
+    feedback: dict[uuid.UUID, FeedbackRecord] = field(default_factory=dict)
+    trajectories: dict[tuple[str, str], Trajectory] = field(default_factory=dict)
+    evolution: dict[tuple[str, int, bytes, int], Evolution] = field(default_factory=dict)
+    cells: dict[tuple[str, str, str, str, str], Cell] = field(default_factory=dict)
+    wishes: dict[tuple[str, str], Wish] = field(default_factory=dict)
+    priors: dict[str, PriorRecord] = field(default_factory=dict)
+    user_skills: dict[tuple[str, str, int], UserSkill] = field(default_factory=dict)
+    hours: dict[tuple[int, str, str], HourFigure] = field(default_factory=dict)
+    archived: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def copy(self) -> Tables:
+        return Tables(*(dict(getattr(self, one.name)) for one in fields(self)))
+
+
+class MemoryLearningRows:
+    """The port `LearningRows` on dictionaries."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def cells(self, user: str) -> list[Cell]:
+        return [cell for key, cell in sorted(self._tables.cells.items(), key=lambda item: item[0]) if key[0] == user]
+
+    def cell(self, user: str, empty: Cell) -> Cell:
+        return self._tables.cells.get((user, *empty.key), empty)
+
+    def put_cell(self, user: str, cell: Cell) -> None:
+        self._tables.cells[user, *cell.key] = cell
+
+    def wishes(self, user: str) -> list[Wish]:
+        return [wish for key, wish in sorted(self._tables.wishes.items(), key=lambda item: item[0]) if key[0] == user]
+
+    def put_wish(self, user: str, wish: Wish) -> None:
+        self._tables.wishes[user, wish.dimension] = wish
+
+    def forget_learned(self, user: str) -> None:
+        tables = self._tables
+        tables.cells = {key: one for key, one in tables.cells.items() if key[0] != user}
+        tables.wishes = {key: one for key, one in tables.wishes.items() if key[0] != user}
+        tables.posteriors = {key: one for key, one in tables.posteriors.items() if key[0] != user}
+        tables.preferences = {key: one for key, one in tables.preferences.items() if key[0] != user}
+
+    def taught_users(self) -> list[str]:
+        taught = {key[0] for key in self._tables.cells}
+        return sorted(user for user, state in self._tables.users.items() if state.behavioral and user in taught)
+
+    def thumbs_since(self, position: int) -> tuple[int, int]:
+        places = [
+            place
+            for place, one in enumerate(self._tables.feedback.values(), 1)
+            if place > position and one.reward and one.skill_updated and one.undone_us is None
+        ]
+        return len(places), max(places, default=position)
+
+    def take_back(self, user: str, after_us: int, at_us: int) -> int:
+        found = [
+            key
+            for key, one in self._tables.feedback.items()
+            if one.user == user and one.at_us > after_us and one.undone_us is None and one.skill_updated
+        ]
+        for key in found:
+            self._tables.feedback[key] = replace(self._tables.feedback[key], undone_us=at_us)
+        return len(found)
+
+    def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
+        found = self._tables.feedback.get(event_id)
+        if found is None or found.user != user:
+            return False
+        del self._tables.feedback[event_id]
+        return True
+
+    def unsignalled(self, limit: int) -> list[FeedbackRecord]:
+        rows = self._tables.feedback.values()
+        waiting = (one for one in rows if one.signalled_us is None and one.undone_us is None and one.reason and one.reward)
+        return [one for one, _ in zip(waiting, range(limit), strict=False)]
+
+    def signalled(self, event_id: uuid.UUID, at_us: int) -> None:
+        self._tables.feedback[event_id] = replace(self._tables.feedback[event_id], signalled_us=at_us)
+
+    def active_prior(self) -> PriorRecord | None:
+        return next((one for one in self._tables.priors.values() if one.status == "active"), None)
+
+    def priors(self) -> list[PriorRecord]:
+        return list(self._tables.priors.values())
+
+    def add_prior(self, record: PriorRecord) -> None:
+        priors = self._tables.priors
+        if record.version in priors:
+            return
+        standing = self.active_prior()
+        if record.status == "active" and standing is not None:
+            priors[standing.version] = replace(standing, status="replaced")
+        priors[record.version] = record
+
+    def retire_prior(self) -> bool:
+        priors, standing = self._tables.priors, self.active_prior()
+        if standing is None:
+            return False
+        priors[standing.version] = replace(standing, status="refused")
+        before = [one for one in priors.values() if one.status == "replaced"]
+        if before:
+            priors[before[-1].version] = replace(before[-1], status="active")
+        return True
+
+    def user_skills(self, user: str) -> list[UserSkill]:
+        rows = sorted(self._tables.user_skills.items(), key=lambda item: item[0])
+        return [one for key, one in rows if key[0] == user]
+
+    def put_user_skill(self, skill: UserSkill) -> None:
+        self._tables.user_skills[skill.user, skill.skill_id, skill.version] = skill
+
+    def delete_user_skill(self, user: str, skill_id: str) -> int:
+        tables = self._tables
+        tables.cells = {key: one for key, one in tables.cells.items() if (key[0], key[4]) != (user, skill_id)}
+        tables.posteriors = {key: one for key, one in tables.posteriors.items() if (key[0], key[2]) != (user, skill_id)}
+        tables.states.pop((user, skill_id), None)
+        found = [key for key in tables.user_skills if key[:2] == (user, skill_id)]
+        for key in found:
+            del tables.user_skills[key]
+        return len(found)
+
+    def users_of_request(self, request_id: str) -> list[str]:
+        return sorted(user for user, request in self._tables.selections if request == request_id)[:2]
+
+    def archived_skills(self, user: str) -> frozenset[str]:
+        return frozenset(skill for owner, skill in self._tables.archived if owner == user)
+
+    def archive_skill(self, user: str, skill_id: str, at_us: int | None) -> None:
+        if at_us is None:
+            self._tables.archived.pop((user, skill_id), None)
+        elif (user, skill_id) in self._tables.states:
+            self._tables.archived[user, skill_id] = at_us
+
+    def size_of(self, user: str) -> int:
+        tables = self._tables
+        rows = sum(key[0] == user for table in (tables.cells, tables.states, tables.posteriors) for key in table)
+        own = [one for one in tables.user_skills.values() if one.user == user]
+        vectors = sum(key[0] == user for key in tables.preferences) + len(own)
+        return ROW * rows + (ROW + 128) * vectors + sum(len(one.sealed_definition) for one in own)
+
+    def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:
+        key = (hour_us, skill_id, what)
+        old = self._tables.hours.get(key, HourFigure(*key, 0, 0.0, value))
+        self._tables.hours[key] = HourFigure(*key, old.count + 1, old.total + value, max(old.largest, value))
+
+    def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
+        yield from (one for key, one in sorted(self._tables.hours.items(), key=lambda i: i[0]) if from_us <= key[0] < until_us)

@@ -1,0 +1,159 @@
+"""What can be asked of the behavioral store; answered from what is committed, outside of the consumer's thread."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+
+from google.protobuf.message import Message
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.registry import topic_of
+from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS, named
+from aico_memory.domain.behavioral.learning import SkillState
+from aico_memory.domain.behavioral.policies import POLICIES
+from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound
+from aico_memory.runtime.ports import Ports, RequestHandler
+from aico_memory.settings.behavioral import BehavioralSettings
+from aico_memory.stores.behavioral.port import BehavioralStore
+from aico_memory.vault.sealer import Sealer
+from services.behavioral.feedback import answer_of, text_context
+from services.behavioral.own_skills import current, opened, usable
+from services.behavioral.selection import Selector, skill_message
+from services.behavioral.tastes import Tastes
+
+DEFAULT_LIMIT, MOST = 100, 1000
+
+
+class Questions:
+    """The ephemeral requests; `tastes` is an instance of its own, since these come in other threads."""
+
+    def __init__(
+        self, store: BehavioralStore, catalogue: Catalogue, selector: Selector, tastes: Callable[[], Tastes],
+        settings: BehavioralSettings, sealer_of: Callable[[str], Sealer],
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._catalogue = catalogue
+        self._selector = selector
+        self._tastes = tastes
+        self._settings = settings
+        self._sealer_of = sealer_of
+
+    def handlers(self) -> Mapping[str, RequestHandler]:
+        """By topic."""
+        asked: Mapping[type[Message], RequestHandler] = {
+            behavioral_pb2.SkillsRequest: self._skills,
+            behavioral_pb2.PreferencesRequest: self._preferences,
+            behavioral_pb2.FeedbackAnswerRequest: self._feedback_answer,
+            behavioral_pb2.SelectionAnswerRequest: self._selection_answer,
+            behavioral_pb2.ExplainSelectionRequest: self._explain,
+            behavioral_pb2.PoliciesRequest: self._policies,
+            behavioral_pb2.FeedbackListRequest: self._feedback_list,
+            behavioral_pb2.BehaviorFiguresRequest: self._figures,
+        }
+        return {topic_of(kind).name: handler for kind, handler in asked.items()}
+
+    def _skills(self, event: Event, ports: Ports) -> Message:
+        with self._store.reading() as rows:
+            states = rows.skill_states(event.user)
+            archived = rows.archived_skills(event.user)
+            own = current(rows, event.user)
+        page = behavioral_pb2.SkillsPage()
+        for skill in self._catalogue:
+            status = "archived" if skill.skill_id in archived else ""
+            page.skills.append(skill_message(skill, states.get(skill.skill_id, SkillState()), status))
+        for record in own.values():
+            skill = opened(record, self._sealer_of(event.user))
+            state = states.get(skill.skill_id, SkillState())
+            page.skills.append(skill_message(skill, state, record.status, record.version))
+        return page
+
+    def _preferences(self, event: Event, ports: Ports) -> Message:
+        with self._store.reading() as rows:
+            found = rows.preferences(event.user)
+            own = usable(rows, event.user, self._sealer_of(event.user)) if rows.user_skills(event.user) else []
+            tastes = self._tastes()
+            posterior = tastes.of(rows, event.user, rows.user(event.user), own)
+            prior = tastes.prior(rows).version
+        wanted = event.message.bucket if event.message.HasField("bucket") else None
+        answer = behavioral_pb2.Preferences(prior=prior)
+        for bucket, one in found.items():
+            if wanted is None or bucket == wanted:
+                answer.buckets.add(bucket=bucket, dimensions=one.dimensions, updates=one.updates, style=named(one.dimensions))
+        for name, slope, deviation in zip(DIMENSIONS, *posterior.taste(), strict=True):
+            answer.taste.add(dimension=name, slope=float(slope), deviation=float(deviation))
+        return answer
+
+    def _feedback_answer(self, event: Event, ports: Ports) -> Message:
+        event_id = event.message.event_id
+        with self._store.reading() as rows:
+            found = rows.feedback(uuid.UUID(bytes=event_id)) if len(event_id) == 16 else None
+        if found is None or found.user != event.user:
+            raise NotFound("No feedback of this user stands under this event id (yet)")
+        return answer_of(found)
+
+    def _selection_answer(self, event: Event, ports: Ports) -> Message:
+        return self._stored(event.user, event.message.request_id)
+
+    def _explain(self, event: Event, ports: Ports) -> Message:
+        named_user = event.user or event.message.user_id
+        if named_user and event.message.user_id not in {"", named_user}:
+            raise AccessDenied("The request names another user than its header")
+        with self._store.reading() as rows:
+            users = [named_user] if named_user else rows.users_of_request(event.message.request_id)
+        if len(users) > 1:
+            raise InvalidMessage("Several users have a selection of this request id", "Name the user.")
+        return self._stored(users[0] if users else "", event.message.request_id)
+
+    def _stored(self, user: str, request_id: str) -> Message:
+        with self._store.reading() as rows:
+            found = rows.selection(user, request_id)
+            own = current(rows, user) if found and found.skill_id not in self._catalogue else {}
+        if found is None:
+            raise NotFound("No selection stands under this request id (yet)")
+        return self._selector.answer(found, [opened(one, self._sealer_of(user)) for one in own.values()])
+
+    def _policies(self, event: Event, ports: Ports) -> Message:
+        with self._store.reading() as rows:
+            answer = behavioral_pb2.Policies(prior=self._tastes().prior(rows).version)
+            for prior in rows.priors():
+                answer.priors.add(
+                    version=prior.version, fitted_us=prior.fitted_us, users=prior.users, thumbs=prior.thumbs,
+                    status=prior.status, evaluation_json=json.dumps(prior.evaluation, sort_keys=True),
+                )  # fmt: skip
+        for name, description in POLICIES.items():
+            answer.policies.add(name=name, description=description, in_use=name == self._settings.policy)
+        return answer
+
+    def _feedback_list(self, event: Event, ports: Ports) -> Message:
+        limit = min(event.message.limit or DEFAULT_LIMIT, MOST)
+        with self._store.reading() as rows:
+            newest = rows.feedback_of(event.user)[::-1][:limit]
+        answer = behavioral_pb2.FeedbackList()
+        for one in newest:
+            text = ""
+            if one.sealed_text is not None:
+                try:
+                    text = self._sealer_of(event.user).open(one.sealed_text, text_context(one.event_id.bytes)).decode()
+                except KeyDestroyed:
+                    text = ""
+            answer.feedback.add(
+                event_id=one.event_id.bytes, message_id=one.message_id, skill_id=one.skill_id, reward=one.reward,
+                reason=one.reason, free_text=text, at_us=one.at_us, bucket=one.bucket, request_id=one.request_id,
+                is_exploration=one.is_exploration, undone=one.undone_us is not None,
+            )  # fmt: skip
+        return answer
+
+    def _figures(self, event: Event, ports: Ports) -> Message:
+        answer = behavioral_pb2.BehaviorFigures()
+        until = event.message.until_us or 2**62
+        with self._store.reading() as rows:
+            for one in rows.hours(event.message.from_us, until):
+                answer.figures.add(
+                    hour_us=one.hour_us, skill_id=one.skill_id, what=one.what, count=one.count, total=one.total,
+                    largest=one.largest,
+                )  # fmt: skip
+        return answer

@@ -1,0 +1,70 @@
+"""People's posteriors, kept in memory as long as nothing new has been learned of them; the prior they start from."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aico_memory.domain.behavioral.evidence import Evidence, bounded
+from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior
+from aico_memory.domain.behavioral.prior import Prior, prior_from_data
+from aico_memory.domain.behavioral.records import UserState
+from aico_memory.domain.behavioral.skill import Catalogue, Skill
+from aico_memory.settings.behavioral import BehavioralSettings
+from aico_memory.stores.behavioral.port import BehavioralRows
+
+# Version of the prior, revision of the person, versions of the person's own skills.
+_Key = tuple[str, str, tuple[tuple[str, tuple[float, ...]], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    key: _Key
+    posterior: TastePosterior
+
+
+class Tastes:
+    """One instance for the consumer's thread. What it keeps follows from the store alone: losing it loses nothing."""
+
+    def __init__(self, catalogue: Catalogue, starting: Prior, settings: BehavioralSettings) -> None:
+        self._settings = settings
+        self._base = {skill.skill_id: skill.dimensions for skill in catalogue}
+        self.starting = starting
+        self._space = StyleSpace(self._base, starting)
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+
+    def prior(self, rows: BehavioralRows) -> Prior:
+        """The prior in use: the one learned from people where there is one and the settings allow it."""
+        return self.space(rows).prior
+
+    def space(self, rows: BehavioralRows) -> StyleSpace:
+        """The base skills under the prior in use."""
+        learned = rows.active_prior() if self._settings.prior.source == "learned" else None
+        version = learned.version if learned else self.starting.version
+        if self._space.prior.version != version:
+            self._space = StyleSpace(self._base, prior_from_data(learned.body) if learned else self.starting)
+        return self._space
+
+    def of(self, rows: BehavioralRows, user: str, state: UserState, own: Sequence[Skill] = ()) -> TastePosterior:
+        """A person's posterior, as of what the rows hold."""
+        space = self.space(rows)
+        key = (space.prior.version, state.revision, tuple((skill.skill_id, skill.dimensions) for skill in own))
+        kept = self._kept.get(user)
+        if kept is not None and kept.key == key:
+            self._kept.move_to_end(user)
+            return kept.posterior
+        if own:
+            styles = self._base | {skill.skill_id: skill.dimensions for skill in own}
+            space = StyleSpace(styles, space.prior)
+        posterior = TastePosterior(self.evidence(rows, user), space)
+        self._kept[user] = _Kept(key, posterior)
+        self._kept.move_to_end(user)
+        while len(self._kept) > self._settings.hierarchical.cached_users:
+            self._kept.popitem(last=False)
+        return posterior
+
+    def evidence(self, rows: BehavioralRows, user: str) -> Evidence:
+        """What a person's thumbs have taught, bounded."""
+        cells = bounded(rows.cells(user), self._settings.hierarchical.cells)
+        return Evidence(cells, tuple(rows.wishes(user)))
