@@ -35,6 +35,7 @@ def start_lines(face: Face, table: ProcessTable) -> list[str]:
         f"bus     {address.get('router', '?')} (publish), {address.get('delivery', '?')} (deliver), CURVE",
         f"keys    {_keys(table.encryption)}",
         f"model   {escape(model_line(face))}",
+        f"words   {escape(where_words_go(face))}",
     ]
     if table.clock == "manual":
         lines.append("clock   manual: it stands still until `aico-memory clock set|advance`")
@@ -63,6 +64,16 @@ def model_line(face: Face) -> str:
             return model_words(model_account(worker_status(link, "model")))
     except AicoMemoryError as error:
         return f"not answering ({error.code})"
+
+
+def where_words_go(face: Face) -> str:
+    """Whether what people say leaves this machine."""
+    from aico_memory.settings.load import load_settings
+
+    settings = load_settings(face.home).language_model
+    if not settings.enabled:
+        return "stay on this machine (language_model.enabled is false)"
+    return f"what people say is sent to {settings.endpoint} ({settings.model})"
 
 
 def model_account(status: dict[str, Any]) -> dict[str, Any] | None:

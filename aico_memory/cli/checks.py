@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import shutil
 import socket
@@ -35,7 +36,8 @@ class Finding:
 def all_findings(face: Face) -> list[Finding]:
     """All checks; one that fails with a typed error becomes a fault with that error's mend."""
     checks: tuple[tuple[str, Callable[[Face], Iterator[Finding]]], ...] = (
-        ("versions", _versions), ("configuration", _configuration), ("home", _home), ("keys", _keys), ("access", _access),
+        ("versions", _versions), ("configuration", _configuration),
+        ("language model", _language_model), ("home", _home), ("keys", _keys), ("access", _access),
         ("disk", _disk), ("clock", _clock), ("processes", _processes), ("ports", _ports),
     )  # fmt: skip
     found: list[Finding] = []
@@ -73,6 +75,20 @@ def _configuration(face: Face) -> Iterator[Finding]:
 
     load_settings(face.home)
     yield Finding("configuration", "ok", "all keys are known and in range")
+
+
+def _language_model(face: Face) -> Iterator[Finding]:
+    """Whether what people say leaves this machine, and whether its endpoint may be spoken to."""
+    from aico_memory.models.llm.endpoint import endpoint_of
+    from aico_memory.settings.load import load_settings
+
+    settings = load_settings(face.home).language_model
+    if not settings.enabled:
+        yield Finding("language model", "ok", "off: nothing that is said is sent anywhere")
+        return
+    endpoint = endpoint_of(settings, os.environ)
+    key = "with a key" if endpoint.key else "without a key"
+    yield Finding("language model", "note", f"what people say is sent to {endpoint.host} ({settings.model}), {key}")
 
 
 def _home(face: Face) -> Iterator[Finding]:

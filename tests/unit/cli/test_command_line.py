@@ -176,6 +176,24 @@ def test_doctor_checks_a_fresh_home_without_a_fault(home: Home, capsys: pytest.C
     }
 
 
+def test_doctor_tells_whether_words_leave_the_machine(
+    home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told() -> dict[str, str]:
+        call("doctor", "--json")
+        findings = json.loads(capsys.readouterr().out)["findings"]
+        return next(one for one in findings if one["subject"] == "language model")
+
+    assert (told()["level"], "nothing that is said is sent" in told()["detail"]) == ("ok", True)
+    prefix = "AICO_MEMORY_SET__language_model__"
+    for name, value in (("enabled", "true"), ("model", "local"), ("endpoint", "https://models.example.com/v1")):
+        monkeypatch.setenv(prefix + name, value)
+    assert (told()["level"], "allowed_hosts" in told()["mend"] + told()["detail"]) == ("fault", True)
+    monkeypatch.setenv(prefix + "allowed_hosts", "[models.example.com]")
+    monkeypatch.setenv("AICO_MEMORY_LLM_API_KEY", "sk-secret")
+    assert (told()["level"], told()["detail"]) == ("note", "what people say is sent to models.example.com (local), with a key")
+
+
 def test_doctor_names_a_key_file_that_others_can_read_and_its_mend(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("keys", "init") == 0
     (home.curve / "default.json").chmod(0o644)
