@@ -10,6 +10,7 @@ from aico_memory.bench.facts.streams import ZONE, Asked, Stream
 from aico_memory.bench.facts.tally import Likeness, Tally, same, tense_of
 from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.weight import WEAK
 from aico_memory.domain.recall.answer import RecallFigures, recall
 from aico_memory.domain.recall.question import understand
 from aico_memory.domain.recall.timeline import Held, Statement, resolve
@@ -51,6 +52,9 @@ def statements_of(stream: Stream, tables: FormationTables) -> list[Statement]:
             said.text, role="user", speaker="", said_at_us=said.at_us, zone=ZONE, recent=tuple(recent[-RECENT:]), tables=tables
         )
         for place, fact in enumerate((*formed.facts, *formed.foresight)):
+            if fact.confidence_base <= WEAK:
+                # The gate does not write it.
+                continue
             found.append(Statement(f"{number}.{place}".encode(), fact, said.at_us, number * 100 + place))
         recent.append(said.text)
     return found

@@ -14,6 +14,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.losses import ended_noun
 from aico_memory.domain.formation.naming import object_key
 from aico_memory.domain.formation.validity import Validity
+from aico_memory.domain.formation.weight import INFERRED, STATED, confidence_of
 from aico_memory.domain.formation.when import TimePhrase
 from aico_memory.domain.formation.wording import commas, squeeze, trim
 from aico_memory.domain.memory import OPEN
@@ -93,7 +94,7 @@ def judge(  # noqa: PLR0912
         changes = sudden or frame.begun or speech.changed or any(frame.times)
         act = "assert" if speech.weak and (changes or (not found.single_valued and not corrected)) else "correct"
     switches = frame.verb in grammar.words["switches"]
-    made = [_fact(found, value, act, corrected, validity, grammar, tables, speech, sentence)]
+    made = [_fact(found, value, act, corrected, validity, grammar, tables, speech, sentence, frame)]
     if act == "assert" and found.single_valued and found.left not in ("", NEWEST) and known and not switches:
         # "We moved from Austin to Portland": it was Austin until then, whether it had been told or not.
         was = Validity(0, validity.from_us)
@@ -121,7 +122,7 @@ def bare(text: str, grammar: Grammar) -> str:
 
 def _fact(
     found: Found, value: str, act: str, corrected: str, validity: Validity, grammar: Grammar, tables: FormationTables,
-    speech: Speech, sentence: str,
+    speech: Speech, sentence: str, frame: Frame | None = None,
 ) -> FormedFact:  # fmt: skip
     return FormedFact(
         text=_standalone(found, value, sentence, act, grammar)[:MAX_TEXT],
@@ -138,11 +139,19 @@ def _fact(
         temporal_type="time_bounded" if validity.until_us != OPEN else "persistent",
         language=grammar.code,
         explicit=speech.explicit,
-        confidence_base=0.9
-        if speech.explicit or (act in ("assert", "correct") and found.predicate in tables.predicates)
-        else 0.8,
+        confidence_base=_confidence(found, value, act, frame, grammar, tables, speech),
         excerpt=sentence[:300],
     )
+
+
+def _confidence(
+    found: Found, value: str, act: str, frame: Frame | None, grammar: Grammar, tables: FormationTables, speech: Speech
+) -> float:
+    if speech.explicit or act == "correct":
+        return STATED
+    if act != "assert" or frame is None:
+        return INFERRED
+    return confidence_of(frame, found, value, tables, grammar)
 
 
 def _standalone(found: Found, value: str, sentence: str, act: str, grammar: Grammar) -> str:
