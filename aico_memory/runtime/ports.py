@@ -53,6 +53,8 @@ class LinkPort(Protocol):
     """The worker's connection to the bus."""
 
     identity: str
+    # Called in the link's thread whenever a connection stands (again); must not wait.
+    on_connect: Callable[[], None] | None
 
     @property
     def epoch(self) -> int:

@@ -2,9 +2,78 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from aico_memory.settings.section import Section
+
+Expansion = Literal["off", "templates"]
+
+
+class IntentSettings(Section):
+    """What a kind of question asks of the read path."""
+
+    limit: int = Field(default=10, ge=1, le=200, description="Most items of a context.")
+    utility: float = Field(default=0.0, ge=0, le=2, description="Weight of (utility − 0.5), added to the score of items.")
+    hops: int = Field(default=0, ge=0, le=4, description="Hops over relations from the best matches; 0: none.")
+    relations: tuple[str, ...] = Field(default=(), description="Types of relations that are followed; empty: all.")
+    hub: bool = Field(default=False, description="True: items that mention the entities of the question take part.")
+    kinds: tuple[str, ...] = Field(default=(), description="Kinds of items that are asked for beside everything else.")
+    historical: bool = Field(default=False, description="True: what is no longer true takes part, with the time it was.")
+    by_time: bool = Field(default=False, description="True: shown in the order of time.")
+
+
+class IntentsSettings(Section):
+    """`context.intents`: one entry an intent."""
+
+    factual: IntentSettings = Field(default_factory=lambda: IntentSettings(limit=15, utility=0.2))
+    temporal: IntentSettings = Field(default_factory=lambda: IntentSettings(limit=15, historical=True, by_time=True))
+    causal: IntentSettings = Field(default_factory=lambda: IntentSettings(limit=20, hops=2, relations=("causes", "elaborates")))
+    entity_profile: IntentSettings = Field(default_factory=lambda: IntentSettings(limit=15, utility=0.3, hub=True))
+    preference: IntentSettings = Field(
+        default_factory=lambda: IntentSettings(limit=15, kinds=("preference", "correction", "constraint"))
+    )
+    general: IntentSettings = Field(default_factory=lambda: IntentSettings(limit=15))
+
+
+class BoostSettings(Section):
+    """`context.boosts`: what stands around a match. Scores lie in 0..1."""
+
+    entity: float = Field(default=0.1, ge=0, le=1, description="Added for each entity that the question mentions as well.")
+    most_entities: int = Field(default=2, ge=1, le=20, description="Entities that count.")
+    same_episode: float = Field(default=0.15, ge=0, le=1, description="Added where it belongs to the conversation at hand.")
+    co_activation: float = Field(default=0.05, ge=0, le=1, description="Added where it was used with one of the leading ones.")
+    graph: float = Field(default=0.1, ge=0, le=1, description="Added where relations lead to it, divided by 1 + hops.")
+    leading: int = Field(default=5, ge=1, le=50, description="Best matches with which co-activation counts.")
+    mood: float = Field(default=1.1, ge=0.1, le=10, description="Factor where question and memory feel alike.")
+    least_feeling: float = Field(default=0.3, ge=0, le=1, description="Valence from which a feeling counts as one.")
+    least_source_confidence: float = Field(default=0.3, ge=0, le=1, description="Below it the source is weak.")
+    weak_source: float = Field(default=0.5, ge=0, le=1, description="Factor of what has a weak source.")
+    dormant: float = Field(default=0.8, ge=0, le=1, description="Factor of what is dormant: reachable, with a named penalty.")
+    sub_tiers: dict[str, float] = Field(
+        default_factory=lambda: {"personal": 1.1, "vicarious": 0.9, "schematic": 1.1, "procedural": 1.05},
+        description="Factor of items by sub-tier; 1 where it is not named.",
+    )
+
+
+class CacheSettings(Section):
+    """`context.cache`: answers that are kept until something changes in what they rest on."""
+
+    entries: int = Field(default=2000, ge=0, le=1_000_000, description="Answers kept, by last use; 0: none.")
+    bytes: int = Field(default=32_000_000, ge=0, le=10_000_000_000, description="Bytes of all answers kept.")
+    seconds: float = Field(default=300.0, ge=0, le=86_400, description="Seconds an answer lives at most.")
+
+
+class HotSettings(Section):
+    """`context.hot`: what is at hand whatever is asked."""
+
+    utility: float = Field(default=0.8, ge=0, le=1, description="Least utility.")
+    uses: int = Field(default=10, ge=0, le=1_000_000, description="Least number of uses.")
+    days: float = Field(default=30.0, gt=0, le=3650, description="Days since the last confirmation at most.")
+    items: int = Field(default=15, ge=0, le=200, description="Most items.")
+    seconds: float = Field(default=300.0, ge=0, le=86_400, description="Seconds for which the list is kept.")
+    share: float = Field(default=0.25, ge=0, le=1, description="Largest share of a context's tokens for them together.")
 
 
 class ContextSettings(Section):
@@ -24,7 +93,6 @@ class ContextSettings(Section):
     rrf_k: int = Field(default=60, ge=1, le=1000, description="K of reciprocal rank fusion.")
     vector_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the vector list in the fusion.")
     text_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the text list (BM25) in the fusion.")
-    working_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the last turns in the fusion.")
     foreign_vector_weight: float = Field(
         default=0.1, ge=0, le=10, description="Weight of the vector list where the model does not speak the query's language."
     )
@@ -37,12 +105,35 @@ class ContextSettings(Section):
     item_characters: int = Field(
         default=20_000, ge=100, le=1_000_000, description="Longest text of one item of a context; `get` has the whole."
     )
-    max_items: int = Field(default=15, ge=1, le=200, description="Most items of one context.")
+    max_items: int = Field(default=15, ge=1, le=200, description="Most items of one context, whatever its intent.")
     max_tokens: int = Field(default=800, ge=16, le=100_000, description="Tokens of a context that names no bound.")
     item_share: float = Field(
         default=0.5, gt=0, le=1, description="Largest share of the token budget for one item; a longer text is shortened."
     )
     working_turns: int = Field(default=6, ge=0, le=200, description="Last turns that compete for a place.")
+    working_score: float = Field(
+        default=0.6, ge=0, le=1, description="Score of the last turn of the conversation; the one before has half of it, …"
+    )
     feedback_queue: int = Field(
         default=1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped."
     )
+    parts: int = Field(default=4, ge=1, le=8, description="Most questions that a compound one is taken apart into; 1: never.")
+    expansion: Expansion = Field(
+        default="off", description="templates: the question is searched with made-up answers (HyDE); off: as it is."
+    )
+    hypotheses: int = Field(default=2, ge=1, le=5, description="Made-up answers of one question.")
+    least_confidence: float = Field(default=0.5, ge=0, le=1, description="Items that are less certain are left out.")
+    most_of_kind: int = Field(default=5, ge=1, le=200, description="Most items of a kind; raw words do not count.")
+    covered: float = Field(
+        default=0.7, ge=0, le=1, description="Share of a record's words that an item made of it repeats: one of both is enough."
+    )
+    diversity: float = Field(default=0.7, ge=0, le=1, description="λ of maximal marginal relevance; 1: by score alone.")
+    full_score: float = Field(default=0.7, ge=0, le=1, description="Score from which an item is shown in full.")
+    short_score: float = Field(default=0.05, ge=0, le=1, description="Score below which an item is left out.")
+    short_tokens: int = Field(default=60, ge=8, le=10_000, description="Tokens of an item that is shown in short.")
+    snippet_characters: int = Field(default=120, ge=20, le=2000, description="Letters of a result of `disclose search`.")
+    neighbours: int = Field(default=2, ge=0, le=20, description="Neighbours in time, before and after, of `disclose timeline`.")
+    intents: IntentsSettings = Field(default_factory=IntentsSettings)
+    boosts: BoostSettings = Field(default_factory=BoostSettings)
+    hot: HotSettings = Field(default_factory=HotSettings)
+    cache: CacheSettings = Field(default_factory=CacheSettings)

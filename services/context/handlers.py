@@ -9,11 +9,14 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import context_pb2
 from aico_memory.errors import InvalidMessage
-from aico_memory.models.language_tables import load_function_words, load_tables
 from aico_memory.models.token_counter import TokenCounter, token_counter
-from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
+from aico_memory.runtime.ports import Handlers, Ports, RequestHandler, SubscriptionPort
 from aico_memory.stores.sql.twin import MemoryConsumerState
-from services.context.reading import ReadPath
+from services.context.assembling import Assembling
+from services.context.caching import Answers, HotTiers, Watch, watched_topics
+from services.context.searching import Searching
+from services.context.tables import load_reading_tables
+from services.context.tiers import TierHealth
 from services.context.usage import UseReports
 
 
@@ -22,25 +25,29 @@ class ContextHandlers(Handlers):
 
     name = "context"
 
-    def __init__(self, path: ReadPath, reports: UseReports, counter: TokenCounter) -> None:
+    def __init__(
+        self, searching: Searching, assembling: Assembling, reports: UseReports, counter: TokenCounter, health: TierHealth,
+        answers: Answers, heard: SubscriptionPort,
+    ) -> None:  # fmt: skip
         self.state = MemoryConsumerState()
-        self._path = path
+        self._searching = searching
+        self._assembling = assembling
         self._reports = reports
         self._counter = counter
+        self._health = health
+        self._answers = answers
+        self._heard = heard
         self.requests: Mapping[str, RequestHandler] = MappingProxyType(
             {
-                topic_of(context_pb2.SearchRequest).name: self._on_search,
+                topic_of(context_pb2.SearchRequest).name: lambda event, _: searching.search(event),
                 topic_of(context_pb2.ContextRequest).name: self._on_context,
             }
         )
 
-    def _on_search(self, event: Event, ports: Ports) -> context_pb2.SearchResult:
-        return self._path.search(event)
-
     def _on_context(self, event: Event, ports: Ports) -> context_pb2.ContextAnswer:
-        answer, items = self._path.context(event)
-        self._reports.note(event, event.message.session_id, items)
-        return answer
+        assembled = self._assembling.context(event)
+        self._reports.note(event, event.message.session_id, assembled.items)
+        return assembled.answer
 
     def apply(self, transaction: object, event: Event) -> None:
         raise InvalidMessage(f"The context worker consumes nothing, and was given {event.topic}")
@@ -48,12 +55,14 @@ class ContextHandlers(Handlers):
     def status(self) -> dict[str, object]:
         return {
             "tokenizer": self._counter.name,
-            "tiers": self._path.health.as_status(),
+            "tiers": self._health.as_status(),
+            "cache": self._answers.status(),
             "use_reported": self._reports.reported,
             "use_not_reported": self._reports.lost,
         }
 
     def close(self) -> None:
+        self._heard.close()
         self._reports.close()
 
 
@@ -61,5 +70,14 @@ def build(ports: Ports) -> ContextHandlers:
     """The handlers of this deployment."""
     settings = ports.settings.context
     counter = token_counter(ports.settings.models.embedding)
-    path = ReadPath(ports.link, settings, load_tables(ports.home), load_function_words(ports.home), counter)
-    return ContextHandlers(path, UseReports(ports.link, ports.clock, settings.feedback_queue), counter)
+    tables, health, watch = load_reading_tables(ports.home), TierHealth(), Watch(ports.settings.identity)
+    answers = Answers(watch, settings.cache, ports.clock)
+    hot = HotTiers(settings.hot.seconds, settings.cache.entries, ports.clock)
+    # Before any question comes: one connection brings both, in the order in which the broker sent them.
+    heard = ports.link.subscribe(watched_topics(), watch.hear)
+    ports.link.on_connect = watch.forget
+    assembling = Assembling(ports.link, settings, tables, counter, health, answers, hot, ports.clock)
+    reports = UseReports(ports.link, ports.clock, settings.feedback_queue, settings.full_score)
+    return ContextHandlers(
+        Searching(ports.link, settings, tables, health), assembling, reports, counter, health, answers, heard
+    )

@@ -1,16 +1,17 @@
-"""The messages that ask the tiers, and what their answers become."""
+"""The messages that ask the tiers."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Sequence
 
 from aico_memory.contracts.v1 import context_pb2, envelope_pb2, model_pb2, semantic_pb2, working_pb2
-from aico_memory.domain.context.items import ContextItem
-from aico_memory.domain.retrieval.fusion import Fused
-from aico_memory.ids import derive_id
+from aico_memory.domain.context.plan import Plan
+from aico_memory.settings.context import HotSettings
 
 GLOBAL_SCOPE = "global"
+_DAY_US = 86_400_000_000
+# What was once true, and is seen where an intent asks for what was.
+ONCE_TRUE = ("active", "superseded", "expired")
 
 
 def embed_question(query: str) -> model_pb2.EmbedRequest:
@@ -44,6 +45,31 @@ def semantic_question(
     return question
 
 
+def candidates_question(
+    request: context_pb2.ContextRequest,
+    plan: Plan,
+    scopes: Sequence[envelope_pb2.Scope],
+    hypotheses: Sequence[str],
+    hot: HotSettings | None,
+    embed_ms: float,
+    now_us: int,
+) -> context_pb2.CandidatesRequest:
+    """All that a context asks of long-term memory; `hot` None where the hot tier is at hand."""
+    question = context_pb2.CandidatesRequest(
+        user_id=request.user_id, questions=plan.questions, scopes=scopes, limit=plan.candidates, as_of_us=request.as_of_us,
+        known_as_of_us=request.known_as_of_us, hypotheses=hypotheses, embed_ms=int(embed_ms), facts=bool(plan.questions),
+        zone=request.zone, group_id=request.group_id, project_id=request.project_id, hops=plan.figures.hops,
+        relations=plan.figures.relations, hub=plan.figures.hub, kinds=plan.figures.kinds,
+    )  # fmt: skip
+    if plan.historical:
+        question.filters.statuses.extend(ONCE_TRUE)
+    if hot is not None:
+        question.hot = True
+        question.hot_utility, question.hot_uses, question.hot_items = hot.utility, hot.uses, hot.items
+        question.hot_since_us = max(1, now_us - round(hot.days * _DAY_US))
+    return question
+
+
 def readable_scopes(user: str, group: str, project: str) -> list[envelope_pb2.Scope]:
     """What a turn of this user may read: the user's own, the group and project it names, and what is global."""
     named = (
@@ -67,46 +93,6 @@ def records_by_id(answers: Iterable[semantic_pb2.SemanticMatches | None]) -> dic
     return {record.memory_id: record for answer in answers if answer is not None for record in answer.records}
 
 
-def turn_items(page: working_pb2.MessagePage | None) -> list[ContextItem]:
-    """Turns, newest first, under the ids of the records that semantic memory makes of them: one event, one item."""
-    if page is None:
-        return []
-    return [_turn_item(message) for message in reversed(page.messages)]
-
-
-def record_item(record: semantic_pb2.MemoryRecord, fused: Fused, layer: str) -> ContextItem:
-    """A long-term memory with its rank."""
-    first = record.sources[0] if record.sources else semantic_pb2.EvidenceSource()
-    return ContextItem(
-        id=record.memory_id,
-        text=record.text,
-        kind=record.kind,
-        tier=record.tier,
-        layer=layer,
-        score=fused.score,
-        shares=fused.shares,
-        evidence=tuple(source.event_id for source in record.sources),
-        said_at_us=first.said_at_us or record.valid_from_us or record.created_at_us,
-        speaker=first.name or first.role,
-        confidence=record.confidence,
-        importance=record.importance,
-        pinned=record.pinned,
-    )
-
-
 def shares_of(shares: Iterable[tuple[str, float]]) -> list[semantic_pb2.RankedShare]:
     """Shares for the wire."""
     return [semantic_pb2.RankedShare(feature=feature, value=value) for feature, value in shares]
-
-
-def _turn_item(message: working_pb2.StoredMessage) -> ContextItem:
-    return ContextItem(
-        id=str(derive_id(uuid.UUID(bytes=message.event_id), "record")),
-        text=message.content,
-        kind="turn",
-        tier="working",
-        layer="L0",
-        evidence=(message.event_id,),
-        said_at_us=message.said_at_us or message.received_at_us,
-        speaker=message.name or message.role,
-    )

@@ -23,9 +23,11 @@ log = get_logger(__name__)
 class UseReports:
     """Tells semantic memory which memories were used, and working memory where attention is."""
 
-    def __init__(self, link: LinkPort, clock: Clock, waiting: int) -> None:
+    def __init__(self, link: LinkPort, clock: Clock, waiting: int, strong: float) -> None:
         self._link = link
         self._clock = clock
+        # Score from which a memory matched well.
+        self._strong = strong
         self._queue: queue.Queue[tuple[Event, str, Sequence[ContextItem]] | None] = queue.Queue(waiting)
         self.reported = 0
         self.lost = 0
@@ -60,11 +62,12 @@ class UseReports:
         now = self._clock.now_us()
         if session:
             self._link.send(_touched(event, session, items, now))
-        remembered = [item.id for item in items if item.tier != "working"]
+        remembered = [item.id for item in items if item.tier != "working" and item.layer != "L2"]
         if remembered:
             used = semantic_pb2.MemoriesUsed(
-                user_id=event.user, memory_ids=remembered, request_id=str(event.event_id), at_us=now
-            )
+                user_id=event.user, memory_ids=remembered, request_id=str(event.event_id), at_us=now,
+                strong_ids=[item.id for item in items if item.answers or item.score >= self._strong],
+            )  # fmt: skip
             self._link.publish([make_record(used, event_id=_id(event, "used"), occurred_us=now, user=event.user,
                                             causation_id=event.event_id)])  # fmt: skip
 

@@ -7,17 +7,21 @@ from collections.abc import Mapping, Sequence
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import bus_pb2, semantic_pb2
+from aico_memory.contracts.v1 import bus_pb2, context_pb2, semantic_pb2
 from aico_memory.models.calibration import calibrated, thresholds_of
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 from aico_memory.stores.semantic.port import IndexQueue, ReadingQueue, SemanticStore, SemanticTransaction
+from aico_memory.stores.semantic.retrieval_port import RetrievalReads
 from aico_memory.stores.semantic.sql_queue import SqlIndexQueue
 from aico_memory.stores.semantic.sql_reading import SqlReadingQueue
+from aico_memory.stores.semantic.sql_retrieval import SqlRetrieval
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
 from services.semantic.answering import Answering
+from services.semantic.candidates import CandidateAnswers
+from services.semantic.direct_recall import DirectRecall
 from services.semantic.embedding import BusEmbedder, Embedder
 from services.semantic.export import export_page
 from services.semantic.fact_verbs import FactVerbs
@@ -25,6 +29,7 @@ from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
 from services.semantic.model_reader import ModelReader
+from services.semantic.rank_fusion import RankFusion
 from services.semantic.time_verbs import TimeVerbs
 from services.semantic.tokens import FormationRules
 from services.semantic.write_path import Effect, WritePath
@@ -35,13 +40,15 @@ STORE = "semantic"
 def build(ports: Ports) -> SemanticHandlers:
     """Open the store and start the indexer."""
     store = SqlSemanticStore.open(
-        ports.home.store(STORE), ports.vault.store_key(STORE), ports.vault.users, lambda text: ports.vault.digest(STORE, text)
+        ports.home.store(STORE), ports.vault.store_key(STORE), ports.vault.users, ports.vault.namer(STORE)
     )
     stop = threading.Event()
     indexing = BusEmbedder(ports.link, ports.settings.semantic.embed_timeout_seconds, stop)
     # The transaction waits for these, and everything behind it.
     forming = BusEmbedder(ports.link, ports.settings.write_path.work.embed_seconds, stop, interactive=True)
-    return SemanticHandlers(ports, store, SqlIndexQueue(store), SqlReadingQueue(store.database), indexing, forming, stop)
+    retrieval = SqlRetrieval(store.database, store.sealers)
+    reading = SqlReadingQueue(store.database)
+    return SemanticHandlers(ports, store, SqlIndexQueue(store), reading, retrieval, indexing, forming, stop)
 
 
 class SemanticHandlers(Handlers):
@@ -55,6 +62,7 @@ class SemanticHandlers(Handlers):
         store: SemanticStore,
         queue: IndexQueue,
         reading: ReadingQueue,
+        retrieval: RetrievalReads,
         indexing: Embedder,
         forming: Embedder,
         stop: threading.Event,
@@ -81,11 +89,18 @@ class SemanticHandlers(Handlers):
         self._effects: Mapping[str, Effect] = {**self._write_path.effects, **verbs.effects, **time_verbs.effects}
         self.topics = tuple(sorted(self._effects))
         answering = self._answering
+        candidates = CandidateAnswers(
+            store, retrieval, RankFusion(answering, ports.link, self._rules.languages, every.context),
+            DirectRecall(store, tables, every.recall, settings.default_language), self._rules.gazetteer,
+            ports.settings.identity, ports.clock, lambda: self.settled(store.cursor()[1]),
+        )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(semantic_pb2.SemanticQuery).name: lambda event, _: answering.query(event),
             topic_of(semantic_pb2.GetMemory).name: lambda event, _: answering.get(event),
             topic_of(semantic_pb2.ListMemories).name: lambda event, _: answering.page(event),
             topic_of(semantic_pb2.MemoryHistoryRequest).name: lambda event, _: answering.history(event),
+            topic_of(context_pb2.CandidatesRequest).name: lambda event, _: candidates.candidates(event),
+            topic_of(context_pb2.AroundRequest).name: lambda event, _: candidates.around(event),
             **verbs.requests,
             **time_verbs.requests,
         }

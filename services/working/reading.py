@@ -28,9 +28,11 @@ class Reading:
     def messages(self, event: Event) -> MessagePage:
         """The newest messages, newest last; cut at the page's bytes the oldest are left out."""
         asked = event.message
+        # First of all: what comes in meanwhile is not vouched for.
+        _, settled = self._store.cursor()
         found = self._store.read(event.user, asked.session_id, self._limit(asked.limit), asked.before_event_id)
         kept = self._fitting(found[::-1])
-        return MessagePage(messages=kept[::-1], cut=len(kept) < len(found))
+        return MessagePage(messages=kept[::-1], cut=len(kept) < len(found), settled=settled)
 
     def experiences(self, event: Event) -> MessagePage:
         """Pending experiences, oldest first."""

@@ -11,10 +11,17 @@ from typing import Any
 from google.protobuf.message import Message
 
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.wire import OutgoingRecord
+from aico_memory.contracts.wire import OutgoingRecord, StampedRecord
 from aico_memory.errors import AicoMemoryError
 
 Answer = Callable[[Message, str], Message]
+
+
+class TwinSubscription:
+    """Nothing has to be ended."""
+
+    def close(self) -> None:
+        return
 
 
 class TwinLink:
@@ -30,6 +37,9 @@ class TwinLink:
         self.sent: list[OutgoingRecord] = []
         self.unanswered: list[tuple[Message, Future[Any]]] = []
         self.changed = threading.Condition()
+        self.on_connect: Callable[[], None] | None = None
+        # Who hears what: topics, and the function that is told.
+        self.hearing: list[tuple[Sequence[str], Callable[[StampedRecord], None]]] = []
 
     def request(
         self, message: Message, *, user: str = "", timeout: float = 5.0, event_id: uuid.UUID | None = None
@@ -57,6 +67,10 @@ class TwinLink:
         with self.changed:
             self.sent.append(record)
             self.changed.notify_all()
+
+    def subscribe(self, topics: Sequence[str], deliver: Callable[[StampedRecord], None]) -> TwinSubscription:
+        self.hearing.append((topics, deliver))
+        return TwinSubscription()
 
     def wait_for(self, condition: Callable[[], bool], seconds: float = 10.0) -> bool:
         """Wait until what was published or sent fulfils a condition."""

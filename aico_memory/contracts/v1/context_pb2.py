@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from aico_memory.contracts.v1 import envelope_pb2 as aico__memory_dot_contracts_dot_v1_dot_envelope__pb2
 from aico_memory.contracts.v1 import options_pb2 as aico__memory_dot_contracts_dot_v1_dot_options__pb2
 from aico_memory.contracts.v1 import semantic_pb2 as aico__memory_dot_contracts_dot_v1_dot_semantic__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&aico_memory/contracts/v1/context.proto\x12\x0e\x61ico.memory.v1\x1a&aico_memory/contracts/v1/options.proto\x1a\'aico_memory/contracts/v1/semantic.proto\"\xb3\x02\n\rSearchRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x19\n\x05query\x18\x02 \x01(\tB\n\xf2\xe0\x18\x06\x08\x01 \xa0\x9c\x01\x12\r\n\x05top_k\x18\x03 \x01(\r\x12\x10\n\x08\x61s_of_us\x18\x04 \x01(\x03\x12\x16\n\x0eknown_as_of_us\x18\x05 \x01(\x03\x12.\n\x07\x66ilters\x18\x06 \x01(\x0b\x32\x1d.aico.memory.v1.SearchFilters\x12\x0f\n\x07\x65xplain\x18\x07 \x01(\x08\x12\x10\n\x08group_id\x18\x08 \x01(\t\x12\x12\n\nproject_id\x18\t \x01(\t:K\xea\xe0\x18G\n\x19memory/context/search/v1/\x10\x02\x1a\x07\x63ontext0\x01:\x1b\x61ico.memory.v1.SearchResult@\x01\"\xc4\x01\n\x0cSearchResult\x12\'\n\x04hits\x18\x01 \x03(\x0b\x32\x19.aico.memory.v1.SearchHit\x12,\n\x07timings\x18\x02 \x03(\x0b\x32\x1b.aico.memory.v1.StageTiming\x12\x10\n\x08\x64\x65graded\x18\x03 \x03(\t\x12,\n\x07\x64ropped\x18\x04 \x03(\x0b\x32\x1b.aico.memory.v1.DroppedItem\x12\r\n\x05model\x18\x05 \x01(\t\x12\x0e\n\x06intent\x18\x06 \x01(\t\"\xf5\x01\n\x0e\x43ontextRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x19\n\x05query\x18\x02 \x01(\tB\n\xf2\xe0\x18\x06\x08\x01 \xa0\x9c\x01\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x12\n\nmax_tokens\x18\x04 \x01(\r\x12\x0f\n\x07\x65xplain\x18\x05 \x01(\x08\x12\x10\n\x08group_id\x18\x06 \x01(\t\x12\x12\n\nproject_id\x18\x07 \x01(\t:M\xea\xe0\x18I\n\x1amemory/context/request/v1/\x10\x02\x1a\x07\x63ontext0\x01:\x1c\x61ico.memory.v1.ContextAnswer@\x01\"\xc4\x01\n\x0b\x43ontextItem\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0c\n\x04tier\x18\x04 \x01(\t\x12\r\n\x05layer\x18\x05 \x01(\t\x12\r\n\x05score\x18\x06 \x01(\x01\x12+\n\x06shares\x18\x07 \x03(\x0b\x32\x1b.aico.memory.v1.RankedShare\x12\x10\n\x08\x65vidence\x18\x08 \x03(\x0c\x12\x0e\n\x06tokens\x18\t \x01(\r\x12\x12\n\nsaid_at_us\x18\n \x01(\x03\"\xf9\x01\n\rContextAnswer\x12\x0c\n\x04text\x18\x01 \x01(\t\x12*\n\x05items\x18\x02 \x03(\x0b\x32\x1b.aico.memory.v1.ContextItem\x12,\n\x07timings\x18\x03 \x03(\x0b\x32\x1b.aico.memory.v1.StageTiming\x12\x10\n\x08\x64\x65graded\x18\x04 \x03(\t\x12\x0e\n\x06tokens\x18\x05 \x01(\r\x12,\n\x07\x64ropped\x18\x06 \x03(\x0b\x32\x1b.aico.memory.v1.DroppedItem\x12\r\n\x05model\x18\x07 \x01(\t\x12\x0e\n\x06intent\x18\x08 \x01(\t\x12\x11\n\ttokenizer\x18\t \x01(\t\"\xa9\x02\n\rRecallRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x1c\n\x08question\x18\x02 \x01(\tB\n\xf2\xe0\x18\x06\x08\x01 \xa0\x9c\x01\x12\x10\n\x08\x61s_of_us\x18\x03 \x01(\x03\x12\x16\n\x0eknown_as_of_us\x18\x04 \x01(\x03\x12\x19\n\x08group_id\x18\x05 \x01(\tB\x07\xf2\xe0\x18\x03 \x80\x02\x12\x1b\n\nproject_id\x18\x06 \x01(\tB\x07\xf2\xe0\x18\x03 \x80\x02\x12\x14\n\x04zone\x18\x07 \x01(\tB\x06\xf2\xe0\x18\x02 @\x12\x18\n\x08language\x18\x08 \x01(\tB\x06\xf2\xe0\x18\x02 \x10:L\xea\xe0\x18H\n\x19memory/context/recall/v1/\x10\x02\x1a\x08semantic0\x01:\x1b\x61ico.memory.v1.RecallResult@\x01\"\x8e\x01\n\x0cRecalledFact\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\t\x12\x15\n\rvalid_from_us\x18\x04 \x01(\x03\x12\x16\n\x0evalid_until_us\x18\x05 \x01(\x03\x12\x12\n\nconfidence\x18\x06 \x01(\x01\x12\x10\n\x08\x65vidence\x18\x07 \x03(\x0c\"a\n\x0cRecallResult\x12-\n\x07results\x18\x01 \x03(\x0b\x32\x1c.aico.memory.v1.RecalledFact\x12\x10\n\x08language\x18\x02 \x01(\t\x12\x10\n\x08\x64\x65graded\x18\x03 \x03(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&aico_memory/contracts/v1/context.proto\x12\x0e\x61ico.memory.v1\x1a\'aico_memory/contracts/v1/envelope.proto\x1a&aico_memory/contracts/v1/options.proto\x1a\'aico_memory/contracts/v1/semantic.proto\"\xb3\x02\n\rSearchRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x19\n\x05query\x18\x02 \x01(\tB\n\xf2\xe0\x18\x06\x08\x01 \xa0\x9c\x01\x12\r\n\x05top_k\x18\x03 \x01(\r\x12\x10\n\x08\x61s_of_us\x18\x04 \x01(\x03\x12\x16\n\x0eknown_as_of_us\x18\x05 \x01(\x03\x12.\n\x07\x66ilters\x18\x06 \x01(\x0b\x32\x1d.aico.memory.v1.SearchFilters\x12\x0f\n\x07\x65xplain\x18\x07 \x01(\x08\x12\x10\n\x08group_id\x18\x08 \x01(\t\x12\x12\n\nproject_id\x18\t \x01(\t:K\xea\xe0\x18G\n\x19memory/context/search/v1/\x10\x02\x1a\x07\x63ontext0\x01:\x1b\x61ico.memory.v1.SearchResult@\x01\"\xc4\x01\n\x0cSearchResult\x12\'\n\x04hits\x18\x01 \x03(\x0b\x32\x19.aico.memory.v1.SearchHit\x12,\n\x07timings\x18\x02 \x03(\x0b\x32\x1b.aico.memory.v1.StageTiming\x12\x10\n\x08\x64\x65graded\x18\x03 \x03(\t\x12,\n\x07\x64ropped\x18\x04 \x03(\x0b\x32\x1b.aico.memory.v1.DroppedItem\x12\r\n\x05model\x18\x05 \x01(\t\x12\x0e\n\x06intent\x18\x06 \x01(\t\"\xc6\x02\n\x0e\x43ontextRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x19\n\x05query\x18\x02 \x01(\tB\n\xf2\xe0\x18\x06\x08\x01 \xa0\x9c\x01\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x12\n\nmax_tokens\x18\x04 \x01(\r\x12\x0f\n\x07\x65xplain\x18\x05 \x01(\x08\x12\x10\n\x08group_id\x18\x06 \x01(\t\x12\x12\n\nproject_id\x18\x07 \x01(\t\x12\x10\n\x08\x61s_of_us\x18\x08 \x01(\x03\x12\x16\n\x0eknown_as_of_us\x18\t \x01(\x03\x12\x14\n\x04zone\x18\n \x01(\tB\x06\xf2\xe0\x18\x02 @\x12\x0f\n\x07valence\x18\x0b \x01(\x01:M\xea\xe0\x18I\n\x1amemory/context/request/v1/\x10\x02\x1a\x07\x63ontext0\x01:\x1c\x61ico.memory.v1.ContextAnswer@\x01\"\xb8\x02\n\x0b\x43ontextItem\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0c\n\x04tier\x18\x04 \x01(\t\x12\r\n\x05layer\x18\x05 \x01(\t\x12\r\n\x05score\x18\x06 \x01(\x01\x12+\n\x06shares\x18\x07 \x03(\x0b\x32\x1b.aico.memory.v1.RankedShare\x12\x10\n\x08\x65vidence\x18\x08 \x03(\x0c\x12\x0e\n\x06tokens\x18\t \x01(\r\x12\x12\n\nsaid_at_us\x18\n \x01(\x03\x12\x0e\n\x06\x64\x65tail\x18\x0b \x01(\t\x12\x15\n\rvalid_from_us\x18\x0c \x01(\x03\x12\x16\n\x0evalid_until_us\x18\r \x01(\x03\x12\x0e\n\x06status\x18\x0e \x01(\t\x12\x0f\n\x07\x61nswers\x18\x0f \x01(\x08\x12\x12\n\nconfidence\x18\x10 \x01(\x01\"\x98\x02\n\rContextAnswer\x12\x0c\n\x04text\x18\x01 \x01(\t\x12*\n\x05items\x18\x02 \x03(\x0b\x32\x1b.aico.memory.v1.ContextItem\x12,\n\x07timings\x18\x03 \x03(\x0b\x32\x1b.aico.memory.v1.StageTiming\x12\x10\n\x08\x64\x65graded\x18\x04 \x03(\t\x12\x0e\n\x06tokens\x18\x05 \x01(\r\x12,\n\x07\x64ropped\x18\x06 \x03(\x0b\x32\x1b.aico.memory.v1.DroppedItem\x12\r\n\x05model\x18\x07 \x01(\t\x12\x0e\n\x06intent\x18\x08 \x01(\t\x12\x11\n\ttokenizer\x18\t \x01(\t\x12\r\n\x05parts\x18\n \x03(\t\x12\x0e\n\x06\x63\x61\x63hed\x18\x0b \x01(\x08\"\xa6\x04\n\x11\x43\x61ndidatesRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x11\n\tquestions\x18\x02 \x03(\t\x12%\n\x06scopes\x18\x03 \x03(\x0b\x32\x15.aico.memory.v1.Scope\x12\r\n\x05limit\x18\x04 \x01(\r\x12.\n\x07\x66ilters\x18\x05 \x01(\x0b\x32\x1d.aico.memory.v1.SearchFilters\x12\x10\n\x08\x61s_of_us\x18\x06 \x01(\x03\x12\x16\n\x0eknown_as_of_us\x18\x07 \x01(\x03\x12\x12\n\nhypotheses\x18\x08 \x03(\t\x12\x10\n\x08\x65mbed_ms\x18\t \x01(\r\x12\r\n\x05\x66\x61\x63ts\x18\n \x01(\x08\x12\x0c\n\x04zone\x18\x0b \x01(\t\x12\x10\n\x08group_id\x18\x0c \x01(\t\x12\x12\n\nproject_id\x18\r \x01(\t\x12\x0c\n\x04hops\x18\x0e \x01(\r\x12\x11\n\trelations\x18\x0f \x03(\t\x12\x0b\n\x03hub\x18\x10 \x01(\x08\x12\r\n\x05kinds\x18\x11 \x03(\t\x12\x0b\n\x03hot\x18\x12 \x01(\x08\x12\x13\n\x0bhot_utility\x18\x13 \x01(\x01\x12\x10\n\x08hot_uses\x18\x14 \x01(\r\x12\x14\n\x0chot_since_us\x18\x15 \x01(\x03\x12\x11\n\thot_items\x18\x16 \x01(\r:O\xea\xe0\x18K\n\x1ememory/semantic/candidates/v1/\x10\x02\x1a\x08semantic0\x02:\x19\x61ico.memory.v1.Candidates@\x01\"b\n\rCandidateList\x12\x12\n\nmemory_ids\x18\x01 \x03(\t\x12\x0e\n\x06scores\x18\x02 \x03(\x01\x12-\n\x06shares\x18\x03 \x03(\x0b\x32\x1d.aico.memory.v1.FeatureShares\"<\n\rFeatureShares\x12+\n\x06shares\x18\x01 \x03(\x0b\x32\x1b.aico.memory.v1.RankedShare\"4\n\x06Traits\x12\x0f\n\x07valence\x18\x01 \x01(\x01\x12\x19\n\x11source_confidence\x18\x02 \x01(\x01\"<\n\x0cUsedTogether\x12\r\n\x05\x66irst\x18\x01 \x01(\t\x12\x0e\n\x06second\x18\x02 \x01(\t\x12\r\n\x05times\x18\x03 \x01(\r\"@\n\x0bReachedItem\x12\x11\n\tmemory_id\x18\x01 \x01(\t\x12\x0c\n\x04hops\x18\x02 \x01(\r\x12\x10\n\x08relation\x18\x03 \x01(\t\"\xc3\x03\n\nCandidates\x12,\n\x05lists\x18\x01 \x03(\x0b\x32\x1d.aico.memory.v1.CandidateList\x12-\n\x07records\x18\x02 \x03(\x0b\x32\x1c.aico.memory.v1.MemoryRecord\x12&\n\x06traits\x18\x03 \x03(\x0b\x32\x16.aico.memory.v1.Traits\x12\x14\n\x0csimilarities\x18\x04 \x01(\x0c\x12+\n\x05\x66\x61\x63ts\x18\x05 \x03(\x0b\x32\x1c.aico.memory.v1.RecalledFact\x12,\n\x07reached\x18\x06 \x03(\x0b\x32\x1b.aico.memory.v1.ReachedItem\x12\x0b\n\x03hot\x18\x07 \x03(\t\x12.\n\x08together\x18\x08 \x03(\x0b\x32\x1c.aico.memory.v1.UsedTogether\x12\x10\n\x08\x65ntities\x18\t \x03(\t\x12,\n\x07timings\x18\n \x03(\x0b\x32\x1b.aico.memory.v1.StageTiming\x12\x10\n\x08\x64\x65graded\x18\x0b \x03(\t\x12\r\n\x05model\x18\x0c \x01(\t\x12\x10\n\x08language\x18\r \x01(\t\x12\x0f\n\x07settled\x18\x0e \x01(\x04\"\xe0\x02\n\x0f\x44iscloseRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x17\n\x05\x64\x65pth\x18\x02 \x01(\tB\x08\xf2\xe0\x18\x04\x08\x01 \x10\x12\x17\n\x05query\x18\x03 \x01(\tB\x08\xf2\xe0\x18\x04 \xa0\x9c\x01\x12\x12\n\nmemory_ids\x18\x04 \x03(\t\x12\r\n\x05top_k\x18\x05 \x01(\r\x12.\n\x07\x66ilters\x18\x06 \x01(\x0b\x32\x1d.aico.memory.v1.SearchFilters\x12\x10\n\x08\x61s_of_us\x18\x07 \x01(\x03\x12\x16\n\x0eknown_as_of_us\x18\x08 \x01(\x03\x12\x19\n\x08group_id\x18\t \x01(\tB\x07\xf2\xe0\x18\x03 \x80\x02\x12\x1b\n\nproject_id\x18\n \x01(\tB\x07\xf2\xe0\x18\x03 \x80\x02:J\xea\xe0\x18\x46\n\x1bmemory/context/disclose/v1/\x10\x02\x1a\x07\x63ontext0\x01:\x18\x61ico.memory.v1.Disclosed@\x01\"9\n\tNeighbour\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x12\n\nsaid_at_us\x18\x03 \x01(\x03\"\xeb\x02\n\rDisclosedItem\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\r\n\x05score\x18\x04 \x01(\x01\x12\x10\n\x08\x64\x61ys_ago\x18\x05 \x01(\r\x12\r\n\x05value\x18\x06 \x01(\t\x12\x30\n\x07\x63hanges\x18\x07 \x03(\x0b\x32\x1f.aico.memory.v1.EvolutionRecord\x12)\n\x06\x62\x65\x66ore\x18\x08 \x03(\x0b\x32\x19.aico.memory.v1.Neighbour\x12(\n\x05\x61\x66ter\x18\t \x03(\x0b\x32\x19.aico.memory.v1.Neighbour\x12\x15\n\rvalid_from_us\x18\n \x01(\x03\x12\x16\n\x0evalid_until_us\x18\x0b \x01(\x03\x12,\n\x06record\x18\x0c \x01(\x0b\x32\x1c.aico.memory.v1.MemoryRecord\x12\x0e\n\x06tokens\x18\r \x01(\r\x12\x0e\n\x06status\x18\x0e \x01(\t\"\xb4\x01\n\tDisclosed\x12,\n\x05items\x18\x01 \x03(\x0b\x32\x1d.aico.memory.v1.DisclosedItem\x12\x0e\n\x06tokens\x18\x02 \x01(\r\x12\x11\n\ttokenizer\x18\x03 \x01(\t\x12\x10\n\x08\x64\x65graded\x18\x04 \x03(\t\x12\x16\n\x0etokens_in_full\x18\x05 \x01(\r\x12,\n\x07timings\x18\x06 \x03(\x0b\x32\x1b.aico.memory.v1.StageTiming\"\xc3\x01\n\rAroundRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x12\n\nmemory_ids\x18\x02 \x03(\t\x12%\n\x06scopes\x18\x03 \x03(\x0b\x32\x15.aico.memory.v1.Scope\x12\x12\n\nneighbours\x18\x04 \x01(\r:G\xea\xe0\x18\x43\n\x1amemory/semantic/around/v1/\x10\x02\x1a\x08semantic0\x02:\x15\x61ico.memory.v1.Around@\x01\"\xc0\x01\n\tAroundOne\x12,\n\x06record\x18\x01 \x01(\x0b\x32\x1c.aico.memory.v1.MemoryRecord\x12)\n\x06\x62\x65\x66ore\x18\x02 \x03(\x0b\x32\x19.aico.memory.v1.Neighbour\x12(\n\x05\x61\x66ter\x18\x03 \x03(\x0b\x32\x19.aico.memory.v1.Neighbour\x12\x30\n\x07\x63hanges\x18\x04 \x03(\x0b\x32\x1f.aico.memory.v1.EvolutionRecord\"2\n\x06\x41round\x12(\n\x05\x66ound\x18\x01 \x03(\x0b\x32\x19.aico.memory.v1.AroundOne\"\xa9\x02\n\rRecallRequest\x12\x1a\n\x07user_id\x18\x01 \x01(\tB\t\xf2\xe0\x18\x05\x08\x01 \x80\x02\x12\x1c\n\x08question\x18\x02 \x01(\tB\n\xf2\xe0\x18\x06\x08\x01 \xa0\x9c\x01\x12\x10\n\x08\x61s_of_us\x18\x03 \x01(\x03\x12\x16\n\x0eknown_as_of_us\x18\x04 \x01(\x03\x12\x19\n\x08group_id\x18\x05 \x01(\tB\x07\xf2\xe0\x18\x03 \x80\x02\x12\x1b\n\nproject_id\x18\x06 \x01(\tB\x07\xf2\xe0\x18\x03 \x80\x02\x12\x14\n\x04zone\x18\x07 \x01(\tB\x06\xf2\xe0\x18\x02 @\x12\x18\n\x08language\x18\x08 \x01(\tB\x06\xf2\xe0\x18\x02 \x10:L\xea\xe0\x18H\n\x19memory/context/recall/v1/\x10\x02\x1a\x08semantic0\x01:\x1b\x61ico.memory.v1.RecallResult@\x01\"\x8e\x01\n\x0cRecalledFact\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\t\x12\x15\n\rvalid_from_us\x18\x04 \x01(\x03\x12\x16\n\x0evalid_until_us\x18\x05 \x01(\x03\x12\x12\n\nconfidence\x18\x06 \x01(\x01\x12\x10\n\x08\x65vidence\x18\x07 \x03(\x0c\"a\n\x0cRecallResult\x12-\n\x07results\x18\x01 \x03(\x0b\x32\x1c.aico.memory.v1.RecalledFact\x12\x10\n\x08language\x18\x02 \x01(\t\x12\x10\n\x08\x64\x65graded\x18\x03 \x03(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,8 +44,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONTEXTREQUEST'].fields_by_name['user_id']._serialized_options = b'\362\340\030\005\010\001 \200\002'
   _globals['_CONTEXTREQUEST'].fields_by_name['query']._loaded_options = None
   _globals['_CONTEXTREQUEST'].fields_by_name['query']._serialized_options = b'\362\340\030\006\010\001 \240\234\001'
+  _globals['_CONTEXTREQUEST'].fields_by_name['zone']._loaded_options = None
+  _globals['_CONTEXTREQUEST'].fields_by_name['zone']._serialized_options = b'\362\340\030\002 @'
   _globals['_CONTEXTREQUEST']._loaded_options = None
   _globals['_CONTEXTREQUEST']._serialized_options = b'\352\340\030I\n\032memory/context/request/v1/\020\002\032\007context0\001:\034aico.memory.v1.ContextAnswer@\001'
+  _globals['_CANDIDATESREQUEST'].fields_by_name['user_id']._loaded_options = None
+  _globals['_CANDIDATESREQUEST'].fields_by_name['user_id']._serialized_options = b'\362\340\030\005\010\001 \200\002'
+  _globals['_CANDIDATESREQUEST']._loaded_options = None
+  _globals['_CANDIDATESREQUEST']._serialized_options = b'\352\340\030K\n\036memory/semantic/candidates/v1/\020\002\032\010semantic0\002:\031aico.memory.v1.Candidates@\001'
+  _globals['_DISCLOSEREQUEST'].fields_by_name['user_id']._loaded_options = None
+  _globals['_DISCLOSEREQUEST'].fields_by_name['user_id']._serialized_options = b'\362\340\030\005\010\001 \200\002'
+  _globals['_DISCLOSEREQUEST'].fields_by_name['depth']._loaded_options = None
+  _globals['_DISCLOSEREQUEST'].fields_by_name['depth']._serialized_options = b'\362\340\030\004\010\001 \020'
+  _globals['_DISCLOSEREQUEST'].fields_by_name['query']._loaded_options = None
+  _globals['_DISCLOSEREQUEST'].fields_by_name['query']._serialized_options = b'\362\340\030\004 \240\234\001'
+  _globals['_DISCLOSEREQUEST'].fields_by_name['group_id']._loaded_options = None
+  _globals['_DISCLOSEREQUEST'].fields_by_name['group_id']._serialized_options = b'\362\340\030\003 \200\002'
+  _globals['_DISCLOSEREQUEST'].fields_by_name['project_id']._loaded_options = None
+  _globals['_DISCLOSEREQUEST'].fields_by_name['project_id']._serialized_options = b'\362\340\030\003 \200\002'
+  _globals['_DISCLOSEREQUEST']._loaded_options = None
+  _globals['_DISCLOSEREQUEST']._serialized_options = b'\352\340\030F\n\033memory/context/disclose/v1/\020\002\032\007context0\001:\030aico.memory.v1.Disclosed@\001'
+  _globals['_AROUNDREQUEST'].fields_by_name['user_id']._loaded_options = None
+  _globals['_AROUNDREQUEST'].fields_by_name['user_id']._serialized_options = b'\362\340\030\005\010\001 \200\002'
+  _globals['_AROUNDREQUEST']._loaded_options = None
+  _globals['_AROUNDREQUEST']._serialized_options = b'\352\340\030C\n\032memory/semantic/around/v1/\020\002\032\010semantic0\002:\025aico.memory.v1.Around@\001'
   _globals['_RECALLREQUEST'].fields_by_name['user_id']._loaded_options = None
   _globals['_RECALLREQUEST'].fields_by_name['user_id']._serialized_options = b'\362\340\030\005\010\001 \200\002'
   _globals['_RECALLREQUEST'].fields_by_name['question']._loaded_options = None
@@ -59,20 +82,48 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RECALLREQUEST'].fields_by_name['language']._serialized_options = b'\362\340\030\002 \020'
   _globals['_RECALLREQUEST']._loaded_options = None
   _globals['_RECALLREQUEST']._serialized_options = b'\352\340\030H\n\031memory/context/recall/v1/\020\002\032\010semantic0\001:\033aico.memory.v1.RecallResult@\001'
-  _globals['_SEARCHREQUEST']._serialized_start=140
-  _globals['_SEARCHREQUEST']._serialized_end=447
-  _globals['_SEARCHRESULT']._serialized_start=450
-  _globals['_SEARCHRESULT']._serialized_end=646
-  _globals['_CONTEXTREQUEST']._serialized_start=649
-  _globals['_CONTEXTREQUEST']._serialized_end=894
-  _globals['_CONTEXTITEM']._serialized_start=897
-  _globals['_CONTEXTITEM']._serialized_end=1093
-  _globals['_CONTEXTANSWER']._serialized_start=1096
-  _globals['_CONTEXTANSWER']._serialized_end=1345
-  _globals['_RECALLREQUEST']._serialized_start=1348
-  _globals['_RECALLREQUEST']._serialized_end=1645
-  _globals['_RECALLEDFACT']._serialized_start=1648
-  _globals['_RECALLEDFACT']._serialized_end=1790
-  _globals['_RECALLRESULT']._serialized_start=1792
-  _globals['_RECALLRESULT']._serialized_end=1889
+  _globals['_SEARCHREQUEST']._serialized_start=181
+  _globals['_SEARCHREQUEST']._serialized_end=488
+  _globals['_SEARCHRESULT']._serialized_start=491
+  _globals['_SEARCHRESULT']._serialized_end=687
+  _globals['_CONTEXTREQUEST']._serialized_start=690
+  _globals['_CONTEXTREQUEST']._serialized_end=1016
+  _globals['_CONTEXTITEM']._serialized_start=1019
+  _globals['_CONTEXTITEM']._serialized_end=1331
+  _globals['_CONTEXTANSWER']._serialized_start=1334
+  _globals['_CONTEXTANSWER']._serialized_end=1614
+  _globals['_CANDIDATESREQUEST']._serialized_start=1617
+  _globals['_CANDIDATESREQUEST']._serialized_end=2167
+  _globals['_CANDIDATELIST']._serialized_start=2169
+  _globals['_CANDIDATELIST']._serialized_end=2267
+  _globals['_FEATURESHARES']._serialized_start=2269
+  _globals['_FEATURESHARES']._serialized_end=2329
+  _globals['_TRAITS']._serialized_start=2331
+  _globals['_TRAITS']._serialized_end=2383
+  _globals['_USEDTOGETHER']._serialized_start=2385
+  _globals['_USEDTOGETHER']._serialized_end=2445
+  _globals['_REACHEDITEM']._serialized_start=2447
+  _globals['_REACHEDITEM']._serialized_end=2511
+  _globals['_CANDIDATES']._serialized_start=2514
+  _globals['_CANDIDATES']._serialized_end=2965
+  _globals['_DISCLOSEREQUEST']._serialized_start=2968
+  _globals['_DISCLOSEREQUEST']._serialized_end=3320
+  _globals['_NEIGHBOUR']._serialized_start=3322
+  _globals['_NEIGHBOUR']._serialized_end=3379
+  _globals['_DISCLOSEDITEM']._serialized_start=3382
+  _globals['_DISCLOSEDITEM']._serialized_end=3745
+  _globals['_DISCLOSED']._serialized_start=3748
+  _globals['_DISCLOSED']._serialized_end=3928
+  _globals['_AROUNDREQUEST']._serialized_start=3931
+  _globals['_AROUNDREQUEST']._serialized_end=4126
+  _globals['_AROUNDONE']._serialized_start=4129
+  _globals['_AROUNDONE']._serialized_end=4321
+  _globals['_AROUND']._serialized_start=4323
+  _globals['_AROUND']._serialized_end=4373
+  _globals['_RECALLREQUEST']._serialized_start=4376
+  _globals['_RECALLREQUEST']._serialized_end=4673
+  _globals['_RECALLEDFACT']._serialized_start=4676
+  _globals['_RECALLEDFACT']._serialized_end=4818
+  _globals['_RECALLRESULT']._serialized_start=4820
+  _globals['_RECALLRESULT']._serialized_end=4917
 # @@protoc_insertion_point(module_scope)

@@ -3,6 +3,7 @@
 isort:skip_file
 Questions of clients about what is remembered."""
 
+from aico_memory.contracts.v1 import envelope_pb2 as _envelope_pb2
 from aico_memory.contracts.v1 import semantic_pb2 as _semantic_pb2
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
@@ -113,6 +114,10 @@ class ContextRequest(_message.Message):
     EXPLAIN_FIELD_NUMBER: _builtins.int
     GROUP_ID_FIELD_NUMBER: _builtins.int
     PROJECT_ID_FIELD_NUMBER: _builtins.int
+    AS_OF_US_FIELD_NUMBER: _builtins.int
+    KNOWN_AS_OF_US_FIELD_NUMBER: _builtins.int
+    ZONE_FIELD_NUMBER: _builtins.int
+    VALENCE_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     query: _builtins.str
     session_id: _builtins.str
@@ -120,6 +125,14 @@ class ContextRequest(_message.Message):
     explain: _builtins.bool
     group_id: _builtins.str
     project_id: _builtins.str
+    as_of_us: _builtins.int
+    """True then; 0: now."""
+    known_as_of_us: _builtins.int
+    """By what had been said then; 0: by all that has been said."""
+    zone: _builtins.str
+    """IANA zone in which the question's own dates are meant; empty: UTC."""
+    valence: _builtins.float
+    """Feeling of whoever asks, -1..1; 0: not known."""
     def __init__(
         self,
         *,
@@ -130,10 +143,14 @@ class ContextRequest(_message.Message):
         explain: _builtins.bool = ...,
         group_id: _builtins.str = ...,
         project_id: _builtins.str = ...,
+        as_of_us: _builtins.int = ...,
+        known_as_of_us: _builtins.int = ...,
+        zone: _builtins.str = ...,
+        valence: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["explain", b"explain", "group_id", b"group_id", "max_tokens", b"max_tokens", "project_id", b"project_id", "query", b"query", "session_id", b"session_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "max_tokens", b"max_tokens", "project_id", b"project_id", "query", b"query", "session_id", b"session_id", "user_id", b"user_id", "valence", b"valence", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -153,6 +170,12 @@ class ContextItem(_message.Message):
     EVIDENCE_FIELD_NUMBER: _builtins.int
     TOKENS_FIELD_NUMBER: _builtins.int
     SAID_AT_US_FIELD_NUMBER: _builtins.int
+    DETAIL_FIELD_NUMBER: _builtins.int
+    VALID_FROM_US_FIELD_NUMBER: _builtins.int
+    VALID_UNTIL_US_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    ANSWERS_FIELD_NUMBER: _builtins.int
+    CONFIDENCE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     text: _builtins.str
     kind: _builtins.str
@@ -161,6 +184,15 @@ class ContextItem(_message.Message):
     score: _builtins.float
     tokens: _builtins.int
     said_at_us: _builtins.int
+    detail: _builtins.str
+    """full | short"""
+    valid_from_us: _builtins.int
+    """0: unknown, or open."""
+    valid_until_us: _builtins.int
+    status: _builtins.str
+    answers: _builtins.bool
+    """Its reading answers the question."""
+    confidence: _builtins.float
     @_builtins.property
     def shares(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.RankedShare]: ...
     @_builtins.property
@@ -178,10 +210,16 @@ class ContextItem(_message.Message):
         evidence: _abc.Iterable[_builtins.bytes] | None = ...,
         tokens: _builtins.int = ...,
         said_at_us: _builtins.int = ...,
+        detail: _builtins.str = ...,
+        valid_from_us: _builtins.int = ...,
+        valid_until_us: _builtins.int = ...,
+        status: _builtins.str = ...,
+        answers: _builtins.bool = ...,
+        confidence: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["evidence", b"evidence", "id", b"id", "kind", b"kind", "layer", b"layer", "said_at_us", b"said_at_us", "score", b"score", "shares", b"shares", "text", b"text", "tier", b"tier", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "confidence", b"confidence", "detail", b"detail", "evidence", b"evidence", "id", b"id", "kind", b"kind", "layer", b"layer", "said_at_us", b"said_at_us", "score", b"score", "shares", b"shares", "status", b"status", "text", b"text", "tier", b"tier", "tokens", b"tokens", "valid_from_us", b"valid_from_us", "valid_until_us", b"valid_until_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -200,12 +238,16 @@ class ContextAnswer(_message.Message):
     MODEL_FIELD_NUMBER: _builtins.int
     INTENT_FIELD_NUMBER: _builtins.int
     TOKENIZER_FIELD_NUMBER: _builtins.int
+    PARTS_FIELD_NUMBER: _builtins.int
+    CACHED_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     tokens: _builtins.int
     model: _builtins.str
     intent: _builtins.str
     tokenizer: _builtins.str
     """What counted the tokens: a model's tokenizer, or "estimate"."""
+    cached: _builtins.bool
+    """The answer was kept from an earlier request."""
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContextItem]: ...
     @_builtins.property
@@ -214,6 +256,10 @@ class ContextAnswer(_message.Message):
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
     def dropped(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.DroppedItem]: ...
+    @_builtins.property
+    def parts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The questions that a compound one was taken apart into."""
+
     def __init__(
         self,
         *,
@@ -226,14 +272,587 @@ class ContextAnswer(_message.Message):
         model: _builtins.str = ...,
         intent: _builtins.str = ...,
         tokenizer: _builtins.str = ...,
+        parts: _abc.Iterable[_builtins.str] | None = ...,
+        cached: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "dropped", b"dropped", "intent", b"intent", "items", b"items", "model", b"model", "text", b"text", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "degraded", b"degraded", "dropped", b"dropped", "intent", b"intent", "items", b"items", "model", b"model", "parts", b"parts", "text", b"text", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ContextAnswer: _TypeAlias = ContextAnswer  # noqa: Y015
+
+@_typing.final
+class CandidatesRequest(_message.Message):
+    """Everything that the context worker needs of long-term memory for one question, asked at once."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    QUESTIONS_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    FILTERS_FIELD_NUMBER: _builtins.int
+    AS_OF_US_FIELD_NUMBER: _builtins.int
+    KNOWN_AS_OF_US_FIELD_NUMBER: _builtins.int
+    HYPOTHESES_FIELD_NUMBER: _builtins.int
+    EMBED_MS_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
+    ZONE_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    HOPS_FIELD_NUMBER: _builtins.int
+    RELATIONS_FIELD_NUMBER: _builtins.int
+    HUB_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    HOT_FIELD_NUMBER: _builtins.int
+    HOT_UTILITY_FIELD_NUMBER: _builtins.int
+    HOT_USES_FIELD_NUMBER: _builtins.int
+    HOT_SINCE_US_FIELD_NUMBER: _builtins.int
+    HOT_ITEMS_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    limit: _builtins.int
+    """Most candidates of each question."""
+    as_of_us: _builtins.int
+    known_as_of_us: _builtins.int
+    embed_ms: _builtins.int
+    """Milliseconds that the embedding may take."""
+    facts: _builtins.bool
+    """Whether items whose reading answers are asked for."""
+    zone: _builtins.str
+    group_id: _builtins.str
+    project_id: _builtins.str
+    hops: _builtins.int
+    """Hops over relations from the best matches; 0: none."""
+    hub: _builtins.bool
+    """Whether items that mention the question's entities are asked for."""
+    hot: _builtins.bool
+    """Whether the hot tier is asked for."""
+    hot_utility: _builtins.float
+    hot_uses: _builtins.int
+    hot_since_us: _builtins.int
+    hot_items: _builtins.int
+    @_builtins.property
+    def questions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The question, then its parts where it has some."""
+
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]: ...
+    @_builtins.property
+    def filters(self) -> _semantic_pb2.SearchFilters: ...
+    @_builtins.property
+    def hypotheses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Made-up answers; the centroid of the question and these is searched."""
+
+    @_builtins.property
+    def relations(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Kinds of items that are ranked once more by themselves."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        questions: _abc.Iterable[_builtins.str] | None = ...,
+        scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
+        limit: _builtins.int = ...,
+        filters: _semantic_pb2.SearchFilters | None = ...,
+        as_of_us: _builtins.int = ...,
+        known_as_of_us: _builtins.int = ...,
+        hypotheses: _abc.Iterable[_builtins.str] | None = ...,
+        embed_ms: _builtins.int = ...,
+        facts: _builtins.bool = ...,
+        zone: _builtins.str = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
+        hops: _builtins.int = ...,
+        relations: _abc.Iterable[_builtins.str] | None = ...,
+        hub: _builtins.bool = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+        hot: _builtins.bool = ...,
+        hot_utility: _builtins.float = ...,
+        hot_uses: _builtins.int = ...,
+        hot_since_us: _builtins.int = ...,
+        hot_items: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "embed_ms", b"embed_ms", "facts", b"facts", "filters", b"filters", "group_id", b"group_id", "hops", b"hops", "hot", b"hot", "hot_items", b"hot_items", "hot_since_us", b"hot_since_us", "hot_uses", b"hot_uses", "hot_utility", b"hot_utility", "hub", b"hub", "hypotheses", b"hypotheses", "kinds", b"kinds", "known_as_of_us", b"known_as_of_us", "limit", b"limit", "project_id", b"project_id", "questions", b"questions", "relations", b"relations", "scopes", b"scopes", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CandidatesRequest: _TypeAlias = CandidatesRequest  # noqa: Y015
+
+@_typing.final
+class CandidateList(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    SCORES_FIELD_NUMBER: _builtins.int
+    SHARES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """0..1, best first."""
+
+    @_builtins.property
+    def shares(self) -> _containers.RepeatedCompositeFieldContainer[Global___FeatureShares]: ...
+    def __init__(
+        self,
+        *,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        scores: _abc.Iterable[_builtins.float] | None = ...,
+        shares: _abc.Iterable[Global___FeatureShares] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "scores", b"scores", "shares", b"shares"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CandidateList: _TypeAlias = CandidateList  # noqa: Y015
+
+@_typing.final
+class FeatureShares(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def shares(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.RankedShare]: ...
+    def __init__(
+        self,
+        *,
+        shares: _abc.Iterable[_semantic_pb2.RankedShare] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["shares", b"shares"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FeatureShares: _TypeAlias = FeatureShares  # noqa: Y015
+
+@_typing.final
+class Traits(_message.Message):
+    """What the ranking knows of a record beside what everybody sees."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALENCE_FIELD_NUMBER: _builtins.int
+    SOURCE_CONFIDENCE_FIELD_NUMBER: _builtins.int
+    valence: _builtins.float
+    source_confidence: _builtins.float
+    def __init__(
+        self,
+        *,
+        valence: _builtins.float = ...,
+        source_confidence: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["source_confidence", b"source_confidence", "valence", b"valence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Traits: _TypeAlias = Traits  # noqa: Y015
+
+@_typing.final
+class UsedTogether(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    SECOND_FIELD_NUMBER: _builtins.int
+    TIMES_FIELD_NUMBER: _builtins.int
+    first: _builtins.str
+    second: _builtins.str
+    times: _builtins.int
+    def __init__(
+        self,
+        *,
+        first: _builtins.str = ...,
+        second: _builtins.str = ...,
+        times: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "second", b"second", "times", b"times"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UsedTogether: _TypeAlias = UsedTogether  # noqa: Y015
+
+@_typing.final
+class ReachedItem(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    HOPS_FIELD_NUMBER: _builtins.int
+    RELATION_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.str
+    hops: _builtins.int
+    """0: it mentions what is asked about."""
+    relation: _builtins.str
+    """By which relation; empty for a mention."""
+    def __init__(
+        self,
+        *,
+        memory_id: _builtins.str = ...,
+        hops: _builtins.int = ...,
+        relation: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hops", b"hops", "memory_id", b"memory_id", "relation", b"relation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReachedItem: _TypeAlias = ReachedItem  # noqa: Y015
+
+@_typing.final
+class Candidates(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LISTS_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    TRAITS_FIELD_NUMBER: _builtins.int
+    SIMILARITIES_FIELD_NUMBER: _builtins.int
+    FACTS_FIELD_NUMBER: _builtins.int
+    REACHED_FIELD_NUMBER: _builtins.int
+    HOT_FIELD_NUMBER: _builtins.int
+    TOGETHER_FIELD_NUMBER: _builtins.int
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    TIMINGS_FIELD_NUMBER: _builtins.int
+    DEGRADED_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    LANGUAGE_FIELD_NUMBER: _builtins.int
+    SETTLED_FIELD_NUMBER: _builtins.int
+    similarities: _builtins.bytes
+    """Cosine of each two records in hundredths, one signed byte each, row by row; empty where vectors are missing."""
+    model: _builtins.str
+    language: _builtins.str
+    settled: _builtins.int
+    """Global sequence through which the answer knows everything."""
+    @_builtins.property
+    def lists(self) -> _containers.RepeatedCompositeFieldContainer[Global___CandidateList]:
+        """One a question, in order; after them that of `kinds`, where there are any."""
+
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.MemoryRecord]: ...
+    @_builtins.property
+    def traits(self) -> _containers.RepeatedCompositeFieldContainer[Global___Traits]:
+        """In the order of the records."""
+
+    @_builtins.property
+    def facts(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecalledFact]: ...
+    @_builtins.property
+    def reached(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReachedItem]: ...
+    @_builtins.property
+    def hot(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def together(self) -> _containers.RepeatedCompositeFieldContainer[Global___UsedTogether]: ...
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Entities that the question mentions."""
+
+    @_builtins.property
+    def timings(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.StageTiming]: ...
+    @_builtins.property
+    def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        lists: _abc.Iterable[Global___CandidateList] | None = ...,
+        records: _abc.Iterable[_semantic_pb2.MemoryRecord] | None = ...,
+        traits: _abc.Iterable[Global___Traits] | None = ...,
+        similarities: _builtins.bytes = ...,
+        facts: _abc.Iterable[Global___RecalledFact] | None = ...,
+        reached: _abc.Iterable[Global___ReachedItem] | None = ...,
+        hot: _abc.Iterable[_builtins.str] | None = ...,
+        together: _abc.Iterable[Global___UsedTogether] | None = ...,
+        entities: _abc.Iterable[_builtins.str] | None = ...,
+        timings: _abc.Iterable[_semantic_pb2.StageTiming] | None = ...,
+        degraded: _abc.Iterable[_builtins.str] | None = ...,
+        model: _builtins.str = ...,
+        language: _builtins.str = ...,
+        settled: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "entities", b"entities", "facts", b"facts", "hot", b"hot", "language", b"language", "lists", b"lists", "model", b"model", "reached", b"reached", "records", b"records", "settled", b"settled", "similarities", b"similarities", "timings", b"timings", "together", b"together", "traits", b"traits"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Candidates: _TypeAlias = Candidates  # noqa: Y015
+
+@_typing.final
+class DiscloseRequest(_message.Message):
+    """One verb, three depths: search (what there is), timeline (how it came about), detail (everything)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    TOP_K_FIELD_NUMBER: _builtins.int
+    FILTERS_FIELD_NUMBER: _builtins.int
+    AS_OF_US_FIELD_NUMBER: _builtins.int
+    KNOWN_AS_OF_US_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    depth: _builtins.str
+    """search | timeline | detail"""
+    query: _builtins.str
+    top_k: _builtins.int
+    as_of_us: _builtins.int
+    known_as_of_us: _builtins.int
+    group_id: _builtins.str
+    project_id: _builtins.str
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def filters(self) -> _semantic_pb2.SearchFilters: ...
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        depth: _builtins.str = ...,
+        query: _builtins.str = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        top_k: _builtins.int = ...,
+        filters: _semantic_pb2.SearchFilters | None = ...,
+        as_of_us: _builtins.int = ...,
+        known_as_of_us: _builtins.int = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "depth", b"depth", "filters", b"filters", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "memory_ids", b"memory_ids", "project_id", b"project_id", "query", b"query", "top_k", b"top_k", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DiscloseRequest: _TypeAlias = DiscloseRequest  # noqa: Y015
+
+@_typing.final
+class Neighbour(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    SAID_AT_US_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    text: _builtins.str
+    said_at_us: _builtins.int
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        text: _builtins.str = ...,
+        said_at_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "said_at_us", b"said_at_us", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Neighbour: _TypeAlias = Neighbour  # noqa: Y015
+
+@_typing.final
+class DisclosedItem(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    DAYS_AGO_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    VALID_FROM_US_FIELD_NUMBER: _builtins.int
+    VALID_UNTIL_US_FIELD_NUMBER: _builtins.int
+    RECORD_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    kind: _builtins.str
+    text: _builtins.str
+    """search: the beginning of the text; else all of it."""
+    score: _builtins.float
+    days_ago: _builtins.int
+    """Whole days since it was said."""
+    value: _builtins.str
+    """timeline: the value, what was true before and after it, and what was said around it."""
+    valid_from_us: _builtins.int
+    valid_until_us: _builtins.int
+    tokens: _builtins.int
+    """Of this item as it stands here, as compact JSON."""
+    status: _builtins.str
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.EvolutionRecord]: ...
+    @_builtins.property
+    def before(self) -> _containers.RepeatedCompositeFieldContainer[Global___Neighbour]: ...
+    @_builtins.property
+    def after(self) -> _containers.RepeatedCompositeFieldContainer[Global___Neighbour]: ...
+    @_builtins.property
+    def record(self) -> _semantic_pb2.MemoryRecord:
+        """detail"""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        text: _builtins.str = ...,
+        score: _builtins.float = ...,
+        days_ago: _builtins.int = ...,
+        value: _builtins.str = ...,
+        changes: _abc.Iterable[_semantic_pb2.EvolutionRecord] | None = ...,
+        before: _abc.Iterable[Global___Neighbour] | None = ...,
+        after: _abc.Iterable[Global___Neighbour] | None = ...,
+        valid_from_us: _builtins.int = ...,
+        valid_until_us: _builtins.int = ...,
+        record: _semantic_pb2.MemoryRecord | None = ...,
+        tokens: _builtins.int = ...,
+        status: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "changes", b"changes", "days_ago", b"days_ago", "id", b"id", "kind", b"kind", "record", b"record", "score", b"score", "status", b"status", "text", b"text", "tokens", b"tokens", "valid_from_us", b"valid_from_us", "valid_until_us", b"valid_until_us", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DisclosedItem: _TypeAlias = DisclosedItem  # noqa: Y015
+
+@_typing.final
+class Disclosed(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITEMS_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    TOKENIZER_FIELD_NUMBER: _builtins.int
+    DEGRADED_FIELD_NUMBER: _builtins.int
+    TOKENS_IN_FULL_FIELD_NUMBER: _builtins.int
+    TIMINGS_FIELD_NUMBER: _builtins.int
+    tokens: _builtins.int
+    tokenizer: _builtins.str
+    tokens_in_full: _builtins.int
+    """What everything that the records hold would have cost."""
+    @_builtins.property
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___DisclosedItem]: ...
+    @_builtins.property
+    def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def timings(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.StageTiming]: ...
+    def __init__(
+        self,
+        *,
+        items: _abc.Iterable[Global___DisclosedItem] | None = ...,
+        tokens: _builtins.int = ...,
+        tokenizer: _builtins.str = ...,
+        degraded: _abc.Iterable[_builtins.str] | None = ...,
+        tokens_in_full: _builtins.int = ...,
+        timings: _abc.Iterable[_semantic_pb2.StageTiming] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "items", b"items", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens", "tokens_in_full", b"tokens_in_full"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Disclosed: _TypeAlias = Disclosed  # noqa: Y015
+
+@_typing.final
+class AroundRequest(_message.Message):
+    """What was said around records, in the same conversation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
+    NEIGHBOURS_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    neighbours: _builtins.int
+    """Before and after each."""
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]: ...
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
+        neighbours: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "neighbours", b"neighbours", "scopes", b"scopes", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AroundRequest: _TypeAlias = AroundRequest  # noqa: Y015
+
+@_typing.final
+class AroundOne(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def record(self) -> _semantic_pb2.MemoryRecord: ...
+    @_builtins.property
+    def before(self) -> _containers.RepeatedCompositeFieldContainer[Global___Neighbour]: ...
+    @_builtins.property
+    def after(self) -> _containers.RepeatedCompositeFieldContainer[Global___Neighbour]: ...
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.EvolutionRecord]: ...
+    def __init__(
+        self,
+        *,
+        record: _semantic_pb2.MemoryRecord | None = ...,
+        before: _abc.Iterable[Global___Neighbour] | None = ...,
+        after: _abc.Iterable[Global___Neighbour] | None = ...,
+        changes: _abc.Iterable[_semantic_pb2.EvolutionRecord] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "changes", b"changes", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AroundOne: _TypeAlias = AroundOne  # noqa: Y015
+
+@_typing.final
+class Around(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FOUND_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def found(self) -> _containers.RepeatedCompositeFieldContainer[Global___AroundOne]: ...
+    def __init__(
+        self,
+        *,
+        found: _abc.Iterable[Global___AroundOne] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["found", b"found"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Around: _TypeAlias = Around  # noqa: Y015
 
 @_typing.final
 class RecallRequest(_message.Message):

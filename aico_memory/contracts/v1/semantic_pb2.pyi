@@ -917,11 +917,16 @@ class MemoriesUsed(_message.Message):
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     AT_US_FIELD_NUMBER: _builtins.int
+    STRONG_IDS_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     request_id: _builtins.str
     at_us: _builtins.int
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def strong_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Those of them that matched well: what is dormant of these awakes."""
+
     def __init__(
         self,
         *,
@@ -929,10 +934,11 @@ class MemoriesUsed(_message.Message):
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         request_id: _builtins.str = ...,
         at_us: _builtins.int = ...,
+        strong_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "memory_ids", b"memory_ids", "request_id", b"request_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "memory_ids", b"memory_ids", "request_id", b"request_id", "strong_ids", b"strong_ids", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

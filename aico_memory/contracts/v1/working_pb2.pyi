@@ -403,8 +403,11 @@ class MessagePage(_message.Message):
 
     MESSAGES_FIELD_NUMBER: _builtins.int
     CUT_FIELD_NUMBER: _builtins.int
+    SETTLED_FIELD_NUMBER: _builtins.int
     cut: _builtins.bool
     """The answer was cut at its size in bytes: there are more within the limit asked for."""
+    settled: _builtins.int
+    """Global sequence through which working memory had applied everything when it was asked."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredMessage]: ...
     def __init__(
@@ -412,10 +415,11 @@ class MessagePage(_message.Message):
         *,
         messages: _abc.Iterable[Global___StoredMessage] | None = ...,
         cut: _builtins.bool = ...,
+        settled: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "messages", b"messages"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "messages", b"messages", "settled", b"settled"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

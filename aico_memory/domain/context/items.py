@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+# In what detail an item is shown.
+FULL, SHORT = "full", "short"
+# An episodic record or a turn: raw words, which limits and caps of items do not bound.
+RAW_KINDS = frozenset({"record", "turn"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +19,7 @@ class ContextItem:
     text: str
     kind: str
     tier: str
-    # L0: still in the conversation's working memory; L1: long-term memory.
+    # L0: still in the conversation's working memory; L1: long-term memory; L2: how to behave.
     layer: str
     score: float = 0.0
     shares: Mapping[str, float] = field(default_factory=dict)
@@ -26,17 +31,29 @@ class ContextItem:
     importance: float = 0.0
     pinned: bool = False
     tokens: int = 0
+    # Its reading answers the question.
+    answers: bool = False
+    # Part of the hot tier: there whatever is asked.
+    hot: bool = False
+    detail: str = FULL
+    status: str = "active"
+    sub_tier: str = ""
+    session_id: str = ""
+    entities: tuple[str, ...] = ()
+    utility: float = 0.5
+    source_confidence: float = 1.0
+    # Feeling, −1..1.
+    valence: float = 0.0
+    # Unix microseconds; 0: still true.
+    valid_from_us: int = 0
+    valid_until_us: int = 0
 
+    @property
+    def raw(self) -> bool:
+        """Words as they were said, not distilled."""
+        return self.kind in RAW_KINDS
 
-def drop_repetitions(items: Sequence[ContextItem]) -> tuple[list[ContextItem], list[tuple[str, str]]]:
-    """Of items that one speaker said in the same words only the first; the others with the rule that dropped them."""
-    seen: set[tuple[str, str]] = set()
-    kept, dropped = [], []
-    for item in items:
-        key = (item.speaker, " ".join(item.text.casefold().split()))
-        if key in seen:
-            dropped.append((item.id, "same_words"))
-        else:
-            seen.add(key)
-            kept.append(item)
-    return kept, dropped
+    @property
+    def anchored(self) -> bool:
+        """A pinned constraint: the last to be cut, and never too little of a match."""
+        return self.pinned and self.kind == "constraint"

@@ -1,11 +1,16 @@
-"""Which tiers a question is asked of, and how many candidates each may name."""
+"""What one request asks of which tier."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-MODEL, SEMANTIC, WORKING, VECTORS = "model", "semantic", "working", "vectors"
+from aico_memory.settings.context import ContextSettings, IntentSettings
+
+MODEL, SEMANTIC, WORKING, VECTORS, BEHAVIORAL = "model", "semantic", "working", "vectors", "behavioral"
 MISMATCH = "vectors: model_mismatch"
+
+
+_ANY = IntentSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,22 +19,44 @@ class Plan:
 
     # Turns of the conversation; 0: working memory is not asked.
     turns: int
-    # Candidates of each long-term retriever; 0: long-term memory is not asked.
+    # Candidates of each question; 0: nothing is searched.
     candidates: int
-    # general, or what the gate recognised (greeting, acknowledgement, command, empty).
+    # One of the intents, or what the gate recognised (greeting, acknowledgement, command, empty).
     intent: str
+    figures: IntentSettings = _ANY
+    # Most items of the answer.
+    limit: int = 0
+    # What is no longer true takes part.
+    historical: bool = False
+    # The question, then its parts.
+    questions: tuple[str, ...] = ()
 
 
 def plan_search(top_k: int, overfetch: int, most: int) -> Plan:
     """A search asks long-term memory, always, for more than it answers."""
-    return Plan(turns=0, candidates=min(max(top_k, top_k * overfetch), max(most, top_k)), intent="general")
+    return Plan(turns=0, candidates=min(max(top_k, top_k * overfetch), max(most, top_k)), intent="general", limit=top_k)
 
 
-def plan_context(gate: str, turns: int, max_items: int, overfetch: int) -> Plan:
-    """A context asks everything, or working memory alone where the gate sees small talk."""
+def plan_context(
+    query: str, gate: str, intent: str, parts: tuple[str, ...], settings: ContextSettings, *, dated: bool = False
+) -> Plan:
+    """A context asks everything, or nothing but what is at hand where the gate sees small talk.
+
+    `dated`: the request itself names the time that is meant, which then decides what was true.
+    """
     if gate:
-        return Plan(turns=turns, candidates=0, intent=gate)
-    return Plan(turns=turns, candidates=max_items * overfetch, intent="general")
+        return Plan(settings.working_turns, 0, gate, limit=settings.max_items)
+    figures: IntentSettings = getattr(settings.intents, intent)
+    limit = min(settings.max_items, figures.limit)
+    return Plan(
+        turns=settings.working_turns,
+        candidates=limit * settings.overfetch,
+        intent=intent,
+        figures=figures,
+        limit=limit,
+        historical=figures.historical and not dated,
+        questions=(query, *parts),
+    )
 
 
 def degraded_tiers(

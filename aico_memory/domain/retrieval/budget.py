@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.items import SHORT, ContextItem
 from aico_memory.domain.retrieval.formatting import format_block, format_line
 
 ELLIPSIS = "…"
@@ -26,19 +26,38 @@ class Fitted:
     dropped: tuple[tuple[str, str], ...]
 
 
-def fit(items: Sequence[ContextItem], *, max_items: int, max_tokens: int, count: Count, item_share: float = 0.5) -> Fitted:
+def fit(
+    items: Sequence[ContextItem],
+    *,
+    max_items: int,
+    max_tokens: int,
+    count: Count,
+    item_share: float = 0.5,
+    short_tokens: int | None = None,
+    hot_share: float = 1.0,
+) -> Fitted:
     """The best items (given best first) whose block has at most `max_tokens` by `count`, in their order.
 
-    An item longer than its share of the tokens is shortened rather than dropped, but never to less than `LEAST_TEXT`.
+    An item longer than its share of the tokens is shortened rather than dropped, but never to less than `LEAST_TEXT`;
+    one that is shown in short has at most `short_tokens`. Items that are there for being hot share `hot_share` of all.
     """
     # Best first for keeping: pinned constraints, then by the order given.
-    order = sorted(range(len(items)), key=lambda at: (not _is_anchor(items[at]), at))
+    order = sorted(range(len(items)), key=lambda at: (not items[at].anchored, at))
     kept = order[:max_items]
     dropped = [(items[at].id, "max_items") for at in order[max_items:]]
     lines: dict[str, str] = {}
     sizes: dict[str, int] = {}
-    for at in kept:
-        lines[items[at].id], sizes[items[at].id] = _line(items[at], int(max_tokens * item_share), count)
+    share = int(max_tokens * item_share)
+    room = int(max_tokens * hot_share)
+    for at in list(kept):
+        item = items[at]
+        most = share if item.detail != SHORT or short_tokens is None else min(share, short_tokens)
+        lines[item.id], sizes[item.id] = _line(item, most, count)
+        if item.hot and not item.anchored:
+            room -= sizes[item.id]
+            if room < 0:
+                kept.remove(at)
+                dropped.append((item.id, "hot_share"))
     total = count(format_block([""])) + sum(sizes.values())
     while kept and total > max_tokens:
         total -= sizes[items[kept[-1]].id]
@@ -81,7 +100,3 @@ def _line(item: ContextItem, limit: int, count: Count) -> tuple[str, int]:
 def _block(items: Sequence[ContextItem], kept: Sequence[int], lines: dict[str, str], count: Count) -> tuple[str, int]:
     text = format_block([lines[items[at].id] for at in sorted(kept)])
     return text, count(text) if text else 0
-
-
-def _is_anchor(item: ContextItem) -> bool:
-    return item.pinned and item.kind == "constraint"

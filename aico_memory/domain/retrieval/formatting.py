@@ -6,20 +6,26 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.items import SHORT, ContextItem
 from aico_memory.domain.retrieval.escaping import FOOTER, HEADER, escape_text
 
 _NO_KIND = re.compile(r"[^a-z0-9_]+")
 
 
 def format_line(item: ContextItem, text: str | None = None) -> str:
-    """`- [kind] text (who, when) (confidence: 0.95)`; who and when only where they are known."""
+    """`- [kind] text (who, when) (confidence: 0.95)`; who and when only where they are known, in short no confidence.
+
+    What is no longer true says until when it was.
+    """
     kind = _NO_KIND.sub("_", item.kind.casefold()) or "memory"
     said = [escape_text(item.speaker)] if item.speaker else []
     if item.said_at_us > 0:
         said.append(_day(item.said_at_us))
+    if item.status != "active" and item.valid_until_us > 0:
+        said.append(f"until {_day(item.valid_until_us)}")
     origin = f" ({', '.join(said)})" if said else ""
-    return f"- [{kind}] {escape_text(item.text if text is None else text)}{origin} (confidence: {item.confidence:.2f})"
+    certain = "" if item.detail == SHORT else f" (confidence: {item.confidence:.2f})"
+    return f"- [{kind}] {escape_text(item.text if text is None else text)}{origin}{certain}"
 
 
 def format_block(lines: Sequence[str]) -> str:

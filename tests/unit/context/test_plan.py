@@ -7,19 +7,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.context.deadlines import tier_time, total_time
-from aico_memory.domain.context.items import ContextItem, drop_repetitions
 from aico_memory.domain.context.plan import degraded_tiers, plan_context, plan_search
+from aico_memory.settings.context import ContextSettings
+
+SETTINGS = ContextSettings()
 
 
-def test_small_talk_asks_working_memory_alone() -> None:
-    plan = plan_context("greeting", turns=6, max_items=15, overfetch=3)
-    assert (plan.candidates, plan.turns, plan.intent) == (0, 6, "greeting")
+def test_small_talk_searches_nothing() -> None:
+    plan = plan_context("hello", "greeting", "general", (), SETTINGS)
+    assert (plan.candidates, plan.turns, plan.intent, plan.questions) == (0, 6, "greeting", ())
     assert degraded_tiers(plan, embedded=False, text=False, vectors=False, working=True) == ()
 
 
 def test_a_question_asks_every_tier_for_more_than_it_needs() -> None:
-    plan = plan_context("", turns=6, max_items=15, overfetch=3)
-    assert (plan.candidates, plan.turns, plan.intent) == (45, 6, "general")
+    plan = plan_context("where", "", "general", ("a", "b"), SETTINGS)
+    assert (plan.candidates, plan.turns, plan.intent, plan.limit) == (45, 6, "general", 15)
+    assert plan.questions == ("where", "a", "b")
+
+
+def test_an_intent_never_raises_the_number_of_items() -> None:
+    assert plan_context("why", "", "causal", (), SETTINGS).limit == SETTINGS.max_items < SETTINGS.intents.causal.limit
+
+
+def test_what_was_is_asked_for_by_intent_unless_the_request_names_the_time() -> None:
+    assert plan_context("when", "", "temporal", (), SETTINGS).historical
+    assert not plan_context("when", "", "temporal", (), SETTINGS, dated=True).historical
+    assert not plan_context("where", "", "factual", (), SETTINGS).historical
 
 
 @given(st.integers(1, 5000), st.integers(1, 20), st.integers(1, 10_000))
@@ -41,7 +54,7 @@ def test_a_search_never_asks_for_fewer_than_it_answers(top_k: int, overfetch: in
 def test_what_was_asked_and_did_not_answer_is_named(
     embedded: bool, text: bool, vectors: bool, working: bool, missing: tuple[str, ...]
 ) -> None:
-    plan = plan_context("", turns=6, max_items=15, overfetch=3)
+    plan = plan_context("where", "", "general", (), SETTINGS)
     assert degraded_tiers(plan, embedded=embedded, text=text, vectors=vectors, working=working) == missing
 
 
@@ -63,14 +76,3 @@ def test_the_requester_s_deadline_shortens_ours_and_never_lengthens_it() -> None
     assert total_time(1000, 5000) == 1000
     assert total_time(1000, 100) == pytest.approx(90)
     assert total_time(1000, 0.1) == 1
-
-
-def test_of_the_same_words_by_one_speaker_the_first_stays() -> None:
-    def said(id_: str, text: str, speaker: str) -> ContextItem:
-        return ContextItem(id_, text, "record", "episodic", "L1", speaker=speaker)
-
-    kept, dropped = drop_repetitions(
-        [said("1", "I like tea", "A"), said("2", "i like  TEA", "A"), said("3", "I like tea", "B")]
-    )
-    assert [item.id for item in kept] == ["1", "3"]
-    assert dropped == [("2", "same_words")]

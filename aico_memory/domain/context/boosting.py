@@ -1,0 +1,83 @@
+"""What stands around a match: additions and factors on its score, each with its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aico_memory.domain.context.items import ContextItem
+from aico_memory.settings.context import BoostSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What of the question and its moment an item may match."""
+
+    # Entities and names that the question mentions.
+    entities: frozenset[str] = frozenset()
+    session_id: str = ""
+    # Feeling of the question, −1..1; 0 where nothing is known of it.
+    valence: float = 0.0
+    # How much the intent asks for what proved useful.
+    utility: float = 0.0
+    # Ids -> how often each two were used together.
+    together: Mapping[tuple[str, str], int] = ()  # type: ignore[assignment]
+    # Id -> hops from what matches (0: it mentions what is asked about).
+    reached: Mapping[str, int] = ()  # type: ignore[assignment]
+
+
+def boosted(items: Sequence[ContextItem], around: Surroundings, figures: BoostSettings) -> list[ContextItem]:
+    """The items with their scores moved, within 0..1, best first; each share tells by how much."""
+    leading = [item.id for item in sorted(items, key=lambda one: -one.score)[: figures.leading]]
+    partners = _partners(dict(around.together), leading)
+    near = dict(around.reached)
+    found = [_boosted(item, around, figures, partners, near) for item in items]
+    return sorted(found, key=lambda item: -item.score)
+
+
+def _boosted(
+    item: ContextItem, around: Surroundings, figures: BoostSettings, partners: Mapping[str, int], near: Mapping[str, int]
+) -> ContextItem:
+    additions: dict[str, float] = {}
+    shared = len(around.entities.intersection(entity.casefold() for entity in item.entities))
+    if shared:
+        additions["entity"] = figures.entity * min(shared, figures.most_entities)
+    if around.session_id and item.session_id == around.session_id:
+        additions["same_episode"] = figures.same_episode
+    if partners.get(item.id):
+        additions["co_activation"] = figures.co_activation
+    if item.id in near:
+        additions["graph"] = figures.graph / (1 + near[item.id])
+    if around.utility and not item.raw:
+        additions["utility"] = around.utility * (item.utility - 0.5)
+    total = item.score + sum(additions.values())
+    factors = dict(_factors(item, around, figures))
+    for name, factor in factors.items():
+        additions[name] = total * (factor - 1.0)
+        total *= factor
+    if not additions:
+        return item
+    return replace(item, score=min(1.0, max(0.0, total)), shares={**item.shares, **additions})
+
+
+def _factors(item: ContextItem, around: Surroundings, figures: BoostSettings) -> Iterable[tuple[str, float]]:
+    sub_tier = {} if item.raw else figures.sub_tiers
+    if sub_tier.get(item.sub_tier, 1.0) != 1.0:
+        yield "sub_tier", sub_tier[item.sub_tier]
+    if around.valence * item.valence > 0 and min(abs(around.valence), abs(item.valence)) >= figures.least_feeling:
+        yield "mood", figures.mood
+    if item.source_confidence < figures.least_source_confidence:
+        yield "source", figures.weak_source
+    if item.tier == "dormant":
+        yield "dormant", figures.dormant
+
+
+def _partners(together: Mapping[tuple[str, str], int], leading: Sequence[str]) -> dict[str, int]:
+    """How often each item was used together with one of the leading others."""
+    first = set(leading)
+    found: dict[str, int] = {}
+    for (one, other), count in together.items():
+        for here, there in ((one, other), (other, one)):
+            if there in first and here != there:
+                found[here] = max(found.get(here, 0), count)
+    return found

@@ -1,0 +1,142 @@
+"""What may stand in one context beside what: nothing inactive or doubtful, nothing twice, not too much of a kind."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
+
+from aico_memory.domain.context.items import FULL, SHORT, ContextItem
+
+Dropped = list[tuple[str, str]]
+# Cosine (or a stand-in) of two items, −1..1.
+Likeness = Callable[[ContextItem, ContextItem], float]
+_WORD = re.compile(r"[^\W_]+")
+# Parts of a word that other endings hang on.
+_STEM = 4
+
+
+def eligible(
+    items: Sequence[ContextItem], *, least_confidence: float, historical: bool, now_us: int
+) -> tuple[list[ContextItem], Dropped]:
+    """Only what is active, in force and believed; `historical`: what was once true is asked for as well."""
+    kept, dropped = [], Dropped()
+    for item in items:
+        over = bool(item.valid_until_us) and item.valid_until_us <= now_us
+        once = item.status in ("active", "superseded", "expired", "disabled")
+        if item.status != "active" and not (historical and once):
+            dropped.append((item.id, f"status: {item.status}"))
+        elif over and not historical:
+            dropped.append((item.id, "expired"))
+        elif not item.raw and not item.anchored and item.confidence < least_confidence:
+            dropped.append((item.id, "confidence"))
+        else:
+            kept.append(item)
+    return kept, dropped
+
+
+def once_each(
+    items: Sequence[ContextItem], *, covered: float, ignored: Set[str] = frozenset()
+) -> tuple[list[ContextItem], Dropped]:
+    """Of what says the same only one, given best first.
+
+    The same words of one speaker count once (`same_words`). A record whose words an item
+    that was made of it repeats (a share of at least `covered`) gives way to the item
+    (`said_by_item`), and so does an item of which a record says no less and which the
+    question's answer does not need, where the item is the worse match of the two.
+    Words in `ignored` (folded function words) say nothing.
+    """
+    kept, dropped = [], Dropped()
+    seen: set[tuple[str, str]] = set()
+    for item in items:
+        key = (item.speaker if item.raw else "", " ".join(_WORD.findall(item.text.casefold())))
+        if key in seen and not item.anchored:
+            dropped.append((item.id, "same_words"))
+        else:
+            seen.add(key)
+            kept.append(item)
+    gone = _repeated(kept, covered, ignored)
+    return [item for item in kept if item.id not in gone], [*dropped, *gone.items()]
+
+
+def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: float, most: int) -> list[ContextItem]:
+    """Maximal marginal relevance (Carbonell, Goldstein 1998): λ·score − (1 − λ)·likeness to what is chosen already.
+
+    Answers and anchors stand first as they are; the first `most` places are chosen so, the rest follows by score.
+    """
+    chosen = [item for item in items if item.answers or item.anchored]
+    left = [item for item in items if not (item.answers or item.anchored)]
+    nearest = {item.id: max((likeness(item, other) for other in chosen), default=0.0) for item in left}
+    while left and len(chosen) < most and weight < 1.0:
+        best = max(left, key=lambda item: weight * item.score - (1.0 - weight) * nearest[item.id])
+        left.remove(best)
+        chosen.append(best)
+        for item in left:
+            nearest[item.id] = max(nearest[item.id], likeness(item, best))
+    return chosen + left
+
+
+def capped(items: Sequence[ContextItem], most_of_kind: int) -> tuple[list[ContextItem], Dropped]:
+    """At most so many items of a kind; raw words, answers and anchors are not counted."""
+    counts: Counter[str] = Counter()
+    kept, dropped = [], Dropped()
+    for item in items:
+        if not (item.raw or item.answers or item.anchored):
+            counts[item.kind] += 1
+            if counts[item.kind] > most_of_kind:
+                dropped.append((item.id, "kind_cap"))
+                continue
+        kept.append(item)
+    return kept, dropped
+
+
+def gated(items: Sequence[ContextItem], *, full: float, short: float) -> tuple[list[ContextItem], Dropped]:
+    """By the retrieval score: from `full` on in full, from `short` on in short, below left out.
+
+    What answers, is hot, pinned, or part of the conversation at hand does not depend on a score.
+    """
+    kept, dropped = [], Dropped()
+    for item in items:
+        if item.score >= full or item.answers or item.anchored:
+            kept.append(replace(item, detail=FULL))
+        elif item.score >= short or item.hot or item.layer == "L0":
+            kept.append(replace(item, detail=SHORT))
+        else:
+            dropped.append((item.id, "score"))
+    return kept, dropped
+
+
+def word_likeness(one: ContextItem, other: ContextItem) -> float:
+    """Share of common word beginnings (Jaccard), 0..1: where there are no vectors to compare."""
+    left, right = _words(one.text), _words(other.text)
+    return len(left & right) / len(left | right) if left and right else 0.0
+
+
+def _repeated(items: Sequence[ContextItem], covered: float, ignored: Set[str]) -> dict[str, str]:
+    place = {item.id: at for at, item in enumerate(items)}
+    by_event: dict[bytes, list[ContextItem]] = {}
+    for item in items:
+        if not item.raw:
+            for event in item.evidence:
+                by_event.setdefault(event, []).append(item)
+    gone: dict[str, str] = {}
+    for record in items:
+        made = [one for event in record.evidence for one in by_event.get(event, ())] if record.raw else []
+        if not made:
+            continue
+        words = _words(record.text, ignored)
+        told = set[str]().union(*(_words(one.text, ignored) for one in made))
+        if words and len(words & told) / len(words) >= covered:
+            gone[record.id] = "said_by_item"
+            continue
+        for one in made:
+            own = _words(one.text, ignored)
+            plain = not (one.answers or one.anchored or one.hot)
+            if plain and place[one.id] > place[record.id] and own and len(own & words) / len(own) >= covered:
+                gone[one.id] = "said_by_record"
+    return gone
+
+
+def _words(text: str, ignored: Set[str] = frozenset()) -> frozenset[str]:
+    return frozenset(word[:_STEM] for word in _WORD.findall(text.casefold()) if word not in ignored)

@@ -1,0 +1,127 @@
+"""What kind of question it is, the parts of a compound one, and made-up answers to search by: by phrases that are data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aico_memory.domain.language.tables import fold
+
+INTENTS = ("factual", "temporal", "causal", "entity_profile", "preference", "general")
+# A question that fits several is of the first of them: what says more of it comes first.
+PRECEDENCE = ("temporal", "causal", "preference", "entity_profile", "factual")
+EXPANSIONS = ("definition", "howto", "reasoning", "lookup", "technical", "preference", "general")
+SLOT = "{topic}"
+# A part of a compound question with fewer letters says nothing by itself.
+LEAST_PART = 6
+# Letters behind a question word without which it asks nothing yet.
+LEAST_ASKED = 4
+_MARKS = re.compile(r"[?？؟;；]+")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingTable:
+    """One language's phrases, as its file has them. A phrase that ends with + is a word's beginning."""
+
+    # Intent -> phrases that speak for it.
+    intents: Mapping[str, Sequence[str]]
+    # Words that begin a question, and words that tie another one to it.
+    question_words: Sequence[str]
+    conjunctions: Sequence[str]
+    # Kind of question -> phrases that speak for it, and texts that could answer it, with `{topic}`.
+    expansion_cues: Mapping[str, Sequence[str]]
+    expansions: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Every language's phrases, made ready. A question may be in another language than its user's."""
+
+    intents: Mapping[str, re.Pattern[str]]
+    second_question: re.Pattern[str]
+    opening: re.Pattern[str]
+    expansion_cues: Mapping[str, Mapping[str, re.Pattern[str]]]
+    expansions: Mapping[str, Mapping[str, Sequence[str]]]
+
+    def intent(self, question: str) -> str:
+        """One of `INTENTS`."""
+        folded = fold(question)
+        return next((name for name in PRECEDENCE if self.intents[name].search(folded)), "general")
+
+    def parts(self, question: str, most: int) -> tuple[str, ...]:
+        """The 2 … `most` questions that a compound one asks; () where it asks one.
+
+        Several question marks part it, and a conjunction with another question word behind it.
+        """
+        found: list[str] = []
+        for sentence in _MARKS.split(question):
+            at = 0
+            for cut in self.second_question.finditer(sentence):
+                # Both sides must ask something: "the day when and where we met" is one thing.
+                asked = self.opening.search(sentence, at, cut.start())
+                if asked and sum(map(str.isalnum, sentence[asked.end() : cut.start()])) >= LEAST_ASKED:
+                    found.append(sentence[at : cut.start()])
+                    at = cut.start("word")
+            found.append(sentence[at:])
+        said = [" ".join(part.split()).strip(" ,.") for part in found]
+        parts = list(dict.fromkeys(part for part in said if sum(map(str.isalnum, part)) >= LEAST_PART))
+        return tuple(parts[:most]) if len(parts) > 1 else ()
+
+    def hypotheses(self, question: str, language: str, most: int) -> tuple[str, ...]:
+        """Up to `most` texts that could stand in an answer (HyDE by templates); () in a language without any."""
+        kinds = self.expansions.get(language)
+        topic = self._topic(question)
+        if kinds is None or not topic:
+            return ()
+        folded, cues = fold(question), self.expansion_cues[language]
+        kind = next((name for name in EXPANSIONS if name in cues and cues[name].search(folded)), "general")
+        return tuple(text.replace(SLOT, topic) for text in kinds.get(kind, kinds.get("general", ()))[:most])
+
+    def _topic(self, question: str) -> str:
+        """The question without the words by which it asks."""
+        left = bare = " ".join(_MARKS.sub(" ", question).split())
+        while (word := self.opening.match(left)) is not None:
+            left = left[word.end() :].strip(" ,.")
+        return left or bare
+
+
+def joined(tables: Mapping[str, RoutingTable]) -> Routing:
+    """All languages together; ValueError names an unknown intent or kind."""
+    for code, table in tables.items():
+        kinds = set(table.expansions) | set(table.expansion_cues)
+        unknown = (set(table.intents) - set(PRECEDENCE)) | (kinds - set(EXPANSIONS))
+        if unknown:
+            raise ValueError(f"{code} names {sorted(unknown)[0]!r}, which is no intent")
+    words = [word for table in tables.values() for word in table.question_words]
+    ties = [tie for table in tables.values() for tie in table.conjunctions]
+    asking = _alternatives(words)
+    return Routing(
+        intents={
+            name: _pattern([cue for table in tables.values() for cue in table.intents.get(name, ())]) for name in PRECEDENCE
+        },
+        second_question=re.compile(rf"[,\s]*(?:{_alternatives(ties)})\s*(?P<word>(?:{asking}))", re.IGNORECASE),
+        opening=re.compile(asking, re.IGNORECASE),
+        expansion_cues={
+            code: {kind: _pattern(cues) for kind, cues in table.expansion_cues.items()} for code, table in tables.items()
+        },
+        expansions={code: table.expansions for code, table in tables.items() if table.expansions},
+    )
+
+
+def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Any of the phrases in a folded text."""
+    return re.compile(_alternatives([fold(phrase.removesuffix("+")) + "+" * phrase.endswith("+") for phrase in phrases]))
+
+
+def _alternatives(phrases: Sequence[str]) -> str:
+    found = [_one(phrase) for phrase in sorted(set(phrases), key=lambda one: (-len(one), one)) if phrase.strip("+ ")]
+    return "|".join(found) or "(?!)"
+
+
+def _one(phrase: str) -> str:
+    body = re.escape(phrase.removesuffix("+"))
+    if _UNSPACED.search(phrase):
+        return body
+    return rf"(?<!\w){body}" + ("" if phrase.endswith("+") else r"(?!\w)")

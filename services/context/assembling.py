@@ -1,0 +1,215 @@
+"""A context: gate, route, ask the tiers in parallel, weigh what they know, fit it into the budget, say how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from time import monotonic
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2
+from aico_memory.domain.context.boosting import boosted
+from aico_memory.domain.context.deadlines import total_time
+from aico_memory.domain.context.diversity import Dropped, capped, diversified, eligible, gated, once_each
+from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.plan import SEMANTIC, WORKING, Plan, plan_context
+from aico_memory.domain.formation.language import LanguageTable
+from aico_memory.domain.language.detection import certain_language
+from aico_memory.domain.language.small_talk import small_talk
+from aico_memory.domain.retrieval.budget import ELLIPSIS, Count, Fitted, fit
+from aico_memory.models.token_counter import TokenCounter
+from aico_memory.runtime.ports import LinkPort
+from aico_memory.settings.context import ContextSettings
+from services.context import questions
+from services.context.caching import Answers, HotTiers, Ticket
+from services.context.material import Material, hot_items, material_of
+from services.context.tables import ReadingTables
+from services.context.tiers import Stopwatch, TierHealth, Tiers
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """An answer, and the items that it used."""
+
+    answer: context_pb2.ContextAnswer
+    items: tuple[ContextItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the tiers answered."""
+
+    found: context_pb2.Candidates | None
+    material: Material
+    degraded: tuple[str, ...]
+    # Global sequences through which the tiers knew everything; None where one was not heard.
+    settled: int | None
+
+
+class Assembling:
+    """Answers context requests; holds answers only as long as nothing changes in what they rest on."""
+
+    def __init__(
+        self, link: LinkPort, settings: ContextSettings, tables: ReadingTables, counter: TokenCounter, health: TierHealth,
+        answers: Answers, hot: HotTiers, clock: Clock,
+    ) -> None:  # fmt: skip
+        self._link = link
+        self._settings = settings
+        self._tables = tables
+        self._counter = counter
+        self._health = health
+        self._answers = answers
+        self._hot = hot
+        self._clock = clock
+        words: LanguageTable = tables.words
+        self._function_words = frozenset().union(*words.function_words.values(), ("user", "users", "s"))
+
+    def context(self, event: Event) -> Assembled:
+        """The block for a prompt and its items."""
+        request: context_pb2.ContextRequest = event.message
+        watch = Stopwatch()
+        ticket = self._answers.ticket(request)
+        kept = self._answers.kept(ticket)
+        if kept is not None:
+            answer = context_pb2.ContextAnswer.FromString(kept.answer)
+            answer.cached = True
+            del answer.timings[:]
+            answer.timings.extend(timings(watch))
+            return Assembled(answer, kept.items)
+        plan = self._plan(request, watch)
+        asked = self._ask(event, request, plan, watch, ticket)
+        started = monotonic()
+        chosen, dropped = self._choose(request, plan, asked.material)
+        watch.note("rank", started)
+        started = monotonic()
+        fitted = self._fit(request, plan, chosen)
+        watch.note("budget", started)
+        answer = self._tell(request, plan, asked, fitted, [*dropped, *fitted.dropped])
+        answer.timings.extend(timings(watch, asked.found.timings if asked.found is not None else ()))
+        if not asked.degraded:
+            self._answers.keep(ticket, answer, fitted.items, asked.settled)
+        return Assembled(answer, fitted.items)
+
+    def _plan(self, request: context_pb2.ContextRequest, watch: Stopwatch) -> Plan:
+        started = monotonic()
+        gate = small_talk(request.query, self._tables.phrases.values())
+        watch.note("gate", started)
+        started = monotonic()
+        intent = "general" if gate else self._tables.routing.intent(request.query)
+        parts = () if gate or self._settings.parts < 2 else self._tables.routing.parts(request.query, self._settings.parts)
+        dated = bool(request.as_of_us or request.known_as_of_us)
+        plan = plan_context(request.query, gate, intent, parts, self._settings, dated=dated)
+        watch.note("route", started)
+        return plan
+
+    def _ask(self, event: Event, request: context_pb2.ContextRequest, plan: Plan, watch: Stopwatch, ticket: Ticket) -> _Asked:
+        settings = self._settings
+        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
+        total = total_time(settings.deadline_ms, allowance)
+        reserve = min(settings.reserve_ms, total / 4)
+        tiers = Tiers(self._link, self._health, watch, total=total, reserve=reserve, probe=settings.probe_ms)
+        scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
+        # What is at hand now says nothing of another time.
+        hot = () if request.as_of_us or request.known_as_of_us or not settings.hot.items else self._hot.at_hand(ticket)
+        asked = None
+        if plan.candidates or hot is None:
+            language = certain_language(request.query, self._tables.words) or "en"
+            hypotheses = (
+                self._tables.routing.hypotheses(request.query, language, settings.hypotheses)
+                if settings.expansion == "templates" and plan.questions
+                else ()
+            )
+            question = questions.candidates_question(
+                request, plan, scopes, hypotheses, settings.hot if hot is None else None,
+                max(1.0, (total - reserve) * settings.embed_share), self._clock.now_us(),
+            )  # fmt: skip
+            asked = tiers.ask(SEMANTIC, SEMANTIC, question, request.user_id)
+        turns = None
+        if plan.turns:
+            turns = tiers.ask(
+                WORKING, WORKING, questions.turns_question(request.user_id, request.session_id, plan.turns), request.user_id
+            )
+        found: context_pb2.Candidates | None = tiers.take(asked) if asked else None
+        page = tiers.take(turns) if turns else None
+        if found is not None and hot is None:
+            hot = hot_items(found)
+            self._hot.keep(ticket, hot, found.settled)
+        degraded = [SEMANTIC] if asked is not None and found is None else list(found.degraded) if found is not None else []
+        if turns is not None and page is None:
+            degraded.append(WORKING)
+        material = material_of(request, plan, settings, found if plan.candidates else None, hot or (), page)
+        known = [one.settled for one in (found, page) if one is not None]
+        return _Asked(found, material, tuple(degraded), min(known) if known and asked is not None else None)
+
+    def _choose(self, request: context_pb2.ContextRequest, plan: Plan, material: Material) -> tuple[list[ContextItem], Dropped]:
+        """What stands in the context, best first, and what does not by which rule."""
+        settings = self._settings
+        historical = plan.historical or bool(request.as_of_us or request.known_as_of_us)
+        items, inactive = eligible(
+            material.items, least_confidence=settings.least_confidence, historical=historical, now_us=self._clock.now_us()
+        )
+        items = boosted(items, material.around, settings.boosts)
+        # What answers comes first, whatever else is like the question.
+        items.sort(key=lambda item: (not item.answers, -item.score))
+        items, repeated = once_each(items, covered=settings.covered, ignored=self._function_words)
+        items, weak = gated(items, full=settings.full_score, short=settings.short_score)
+        items = diversified(items, material.likeness, weight=settings.diversity, most=plan.limit)
+        items, crowded = capped(items, settings.most_of_kind)
+        return items, [*inactive, *repeated, *weak, *crowded]
+
+    def _fit(self, request: context_pb2.ContextRequest, plan: Plan, items: list[ContextItem]) -> Fitted:
+        count = cache(self._counter.count)
+        fitted = self._fitted(request, plan, items, count)
+        if not (plan.figures.by_time and plan.candidates):
+            return fitted
+        # What did not fit was cut by rank; what stays is told in the order of time, the answer first.
+        told = sorted(fitted.items, key=lambda item: (not item.answers, item.valid_from_us or item.said_at_us))
+        again = self._fitted(request, plan, told, count)
+        return replace(again, dropped=(*fitted.dropped, *again.dropped))
+
+    def _fitted(self, request: context_pb2.ContextRequest, plan: Plan, items: Sequence[ContextItem], count: Count) -> Fitted:
+        settings = self._settings
+        return fit(
+            items,
+            max_items=plan.limit,
+            max_tokens=request.max_tokens or settings.max_tokens,
+            count=count,
+            item_share=settings.item_share,
+            short_tokens=settings.short_tokens,
+            hot_share=settings.hot.share,
+        )
+
+    def _tell(
+        self, request: context_pb2.ContextRequest, plan: Plan, asked: _Asked, fitted: Fitted, dropped: Dropped
+    ) -> context_pb2.ContextAnswer:
+        answer = context_pb2.ContextAnswer(
+            text=fitted.text, tokens=fitted.tokens, degraded=asked.degraded, intent=plan.intent, parts=plan.questions[1:],
+            model=asked.found.model if asked.found is not None else "", tokenizer=self._counter.name,
+            items=[item_message(item, self._settings.item_characters) for item in fitted.items],
+        )  # fmt: skip
+        if request.explain:
+            answer.dropped.extend(semantic_pb2.DroppedItem(id=id_, rule=rule) for id_, rule in dropped)
+        return answer
+
+
+def item_message(item: ContextItem, longest: int) -> context_pb2.ContextItem:
+    """An item for the wire, its text cut at `longest` letters."""
+    text = item.text if len(item.text) <= longest else item.text[:longest].rstrip() + ELLIPSIS
+    return context_pb2.ContextItem(
+        id=item.id, text=text, kind=item.kind, tier=item.tier, layer=item.layer, score=item.score,
+        shares=questions.shares_of(item.shares.items()), evidence=item.evidence, tokens=item.tokens,
+        said_at_us=item.said_at_us, detail=item.detail, valid_from_us=item.valid_from_us, valid_until_us=item.valid_until_us,
+        status=item.status, answers=item.answers, confidence=item.confidence,
+    )  # fmt: skip
+
+
+def timings(watch: Stopwatch, inside: Iterable[semantic_pb2.StageTiming] = ()) -> list[semantic_pb2.StageTiming]:
+    """Milliseconds by stage; those inside of long-term memory under its name."""
+    stages = {**watch.stages, "total": watch.elapsed()}
+    found = [semantic_pb2.StageTiming(stage=stage, milliseconds=round(spent, 3)) for stage, spent in stages.items()]
+    found += (
+        semantic_pb2.StageTiming(stage=f"{SEMANTIC}.{one.stage}", milliseconds=round(one.milliseconds, 3)) for one in inside
+    )
+    return found

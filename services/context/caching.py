@@ -1,0 +1,220 @@
+"""Answers and hot tiers that are kept until something changes in a scope that they rest on."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import open_record
+from aico_memory.contracts.registry import topic_of, topics
+from aico_memory.contracts.v1 import context_pb2, envelope_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.wire import StampedRecord
+from aico_memory.domain.context.freshness import ScopeVersions, Versions
+from aico_memory.domain.context.items import ContextItem
+from aico_memory.errors import AicoMemoryError
+from aico_memory.settings.context import CacheSettings
+from aico_memory.settings.identity import IdentitySettings
+
+# Scopes whose versions are remembered one by one.
+_SCOPES = 100_000
+# What answers themselves cause must not end them.
+_USE = topic_of(semantic_pb2.MemoriesUsed).name
+_CHANGED = topic_of(semantic_pb2.Changed).name
+# Nothing that long-term memory applies: nothing to wait for.
+_NOT_APPLIED = {
+    topic_of(kind).name
+    for kind in (
+        semantic_pb2.Changed, semantic_pb2.Evolve, semantic_pb2.CleanUp, semantic_pb2.Rehearse, semantic_pb2.ForesightDue,
+        working_pb2.SessionEnded,
+    )
+}  # fmt: skip
+_SAID = tuple(topic_of(kind).name for kind in (working_pb2.Message, working_pb2.Turn, working_pb2.ToolResult))
+
+
+def watched_topics() -> tuple[str, ...]:
+    """Everything that may change what is remembered."""
+    owned = (topic.name for topic in topics().values() if topic.durable and topic.owner == "semantic" and topic.name != _USE)
+    return (*_SAID, topic_of(working_pb2.SessionEnded).name, *owned)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What an answer will be kept under: its question, and the versions that stood when it was asked."""
+
+    key: bytes
+    scopes: tuple[str, ...]
+    versions: Versions
+    awaited: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An answer as it was given, and what it used."""
+
+    versions: Versions
+    until_us: int
+    answer: bytes
+    items: tuple[ContextItem, ...]
+
+
+class Watch:
+    """Follows what is said and done; thread-safe."""
+
+    def __init__(self, identity: IdentitySettings) -> None:
+        self._identity = identity
+        self._versions = ScopeVersions(_SCOPES)
+        self._lock = threading.Lock()
+        self._places: dict[str, int] = {}
+        self.gaps = 0
+
+    def hear(self, record: StampedRecord) -> None:
+        """A durable record as it comes from the bus; runs in the link's thread."""
+        sequence = 0 if record.topic in _NOT_APPLIED else record.global_sequence
+        with self._lock:
+            before = self._places.get(record.topic, 0)
+            self._places[record.topic] = record.topic_sequence
+            if before and record.topic_sequence != before + 1:
+                self.gaps += 1
+                self._versions.moved_everywhere(sequence)
+            scopes = self._scopes_of(record)
+            if scopes:
+                self._versions.moved(scopes, sequence)
+            else:
+                self._versions.moved_everywhere(sequence)
+
+    def forget(self) -> None:
+        """The connection was away: something may have been missed."""
+        with self._lock:
+            self._places.clear()
+            self._versions.moved_everywhere()
+
+    def stand(self, scopes: Sequence[str]) -> tuple[Versions, int]:
+        """The versions of scopes now, and how far a tier must have come."""
+        with self._lock:
+            return self._versions.of(scopes), self._versions.awaited(scopes)
+
+    def scopes(self, user: str, group: str, project: str) -> tuple[str, ...]:
+        """Keys of the scopes that a turn of this user reads."""
+        named = (f"user:{self._identity.user(user)}", f"group:{group}" * bool(group), f"project:{project}" * bool(project))
+        return (*(scope for scope in named if scope), "global:global")
+
+    def _scopes_of(self, record: StampedRecord) -> tuple[str, ...]:
+        if not record.user:
+            return ()
+        own = f"user:{self._identity.user(record.user)}"
+        if record.erased:
+            return ()
+        try:
+            message = open_record(record).message
+        except AicoMemoryError:
+            return ()
+        if record.topic == _CHANGED:
+            name = envelope_pb2.ScopeKind.Name(message.scope.kind)
+            found = f"{name.removeprefix('SCOPE_KIND_').lower()}:{message.scope.id}"
+            return (own, found) if message.scope.id else ()
+        if record.topic in _SAID:
+            named = [f"group:{message.group_id}" * bool(message.group_id)]
+            named.append(f"project:{message.project_id}" * bool(message.project_id))
+            return (own, *(scope for scope in named if scope))
+        # Edits, reviews, policies may name any scope of several people.
+        return (own,) if not _names_others(message) else ()
+
+
+class Answers:
+    """Answers by question, by last use, in bounded number and bytes. Thread-safe."""
+
+    def __init__(self, watch: Watch, settings: CacheSettings, clock: Clock) -> None:
+        self._watch = watch
+        self._settings = settings
+        self._clock = clock
+        self._kept: OrderedDict[bytes, Kept] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self.hits = self.misses = 0
+
+    def ticket(self, request: context_pb2.ContextRequest) -> Ticket:
+        """Taken before anything is asked: what changes from now on ends the answer."""
+        scopes = self._watch.scopes(request.user_id, request.group_id, request.project_id)
+        versions, awaited = self._watch.stand(scopes)
+        return Ticket(request.SerializeToString(deterministic=True), scopes, versions, awaited)
+
+    def kept(self, ticket: Ticket) -> Kept | None:
+        """The answer to the same question, where nothing has changed since."""
+        with self._lock:
+            found = self._kept.get(ticket.key)
+            if found is not None and found.versions == ticket.versions and self._clock.now_us() < found.until_us:
+                self._kept.move_to_end(ticket.key)
+                self.hits += 1
+                return found
+            if found is not None:
+                self._drop(ticket.key)
+            self.misses += 1
+        return None
+
+    def keep(
+        self, ticket: Ticket, answer: context_pb2.ContextAnswer, items: tuple[ContextItem, ...], settled: int | None
+    ) -> None:
+        """Keep an answer whose tiers knew everything up to `settled`; not where something was still on its way to them."""
+        settings = self._settings
+        if not settings.entries or settled is None or settled < ticket.awaited:
+            return
+        now_us = self._clock.now_us()
+        lives = now_us + round(settings.seconds * 1_000_000)
+        # What ends meanwhile is true until then only.
+        until_us = min([lives, *(item.valid_until_us for item in items if item.valid_until_us > now_us)])
+        content = answer.SerializeToString()
+        with self._lock:
+            if ticket.key in self._kept:
+                self._drop(ticket.key)
+            self._kept[ticket.key] = Kept(ticket.versions, until_us, content, items)
+            self._bytes += len(ticket.key) + len(content)
+            while self._kept and (len(self._kept) > settings.entries or self._bytes > settings.bytes):
+                self._drop(next(iter(self._kept)))
+
+    def status(self) -> dict[str, object]:
+        """For `aico-memory status`."""
+        with self._lock:
+            return {"entries": len(self._kept), "bytes": self._bytes, "hits": self.hits, "misses": self.misses}
+
+    def _drop(self, key: bytes) -> None:
+        self._bytes -= len(key) + len(self._kept.pop(key).answer)
+
+
+class HotTiers:
+    """What is at hand whatever is asked, by reader; thread-safe."""
+
+    def __init__(self, seconds: float, most: int, clock: Clock) -> None:
+        self._seconds = seconds
+        self._most = most
+        self._clock = clock
+        self._kept: OrderedDict[tuple[str, ...], tuple[Versions, int, tuple[ContextItem, ...]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def at_hand(self, ticket: Ticket) -> tuple[ContextItem, ...] | None:
+        """The hot tier of these scopes; None where it is to be asked for."""
+        with self._lock:
+            found = self._kept.get(ticket.scopes)
+            if found is None or found[0] != ticket.versions or self._clock.now_us() >= found[1]:
+                return None
+            self._kept.move_to_end(ticket.scopes)
+            return found[2]
+
+    def keep(self, ticket: Ticket, items: tuple[ContextItem, ...], settled: int) -> None:
+        """Keep what long-term memory answered, unless something was on its way to it."""
+        if settled < ticket.awaited:
+            return
+        with self._lock:
+            self._kept[ticket.scopes] = (ticket.versions, self._clock.now_us() + round(self._seconds * 1_000_000), items)
+            self._kept.move_to_end(ticket.scopes)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+def _names_others(message: object) -> bool:
+    """Whether a command names a scope beyond the user's own."""
+    named = any(getattr(message, name, "") for name in ("group_id", "project_id"))
+    scopes = getattr(message, "scopes", ())
+    return named or len(scopes) > 0 or hasattr(message, "scope")

@@ -1,0 +1,147 @@
+"""From the tiers' answers to items: what each is, how well it matches, and what ties it to others."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
+from aico_memory.domain.context.boosting import Surroundings
+from aico_memory.domain.context.diversity import Likeness, word_likeness
+from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.plan import Plan
+from aico_memory.ids import derive_id
+from aico_memory.settings.context import ContextSettings
+
+
+@dataclass(slots=True)
+class Material:
+    """What may stand in a context."""
+
+    items: list[ContextItem] = field(default_factory=list)
+    around: Surroundings = field(default_factory=Surroundings)
+    likeness: Likeness = word_likeness
+
+
+def material_of(
+    request: context_pb2.ContextRequest,
+    plan: Plan,
+    settings: ContextSettings,
+    found: context_pb2.Candidates | None,
+    hot: Sequence[ContextItem],
+    page: working_pb2.MessagePage | None,
+) -> Material:
+    """All items, each once, with the scores of retrieval; `hot` is what is at hand whatever is asked."""
+    items: dict[str, ContextItem] = {}
+    if found is not None:
+        records = {record.memory_id: (record, traits) for record, traits in zip(found.records, found.traits, strict=True)}
+        scores = _scores(found)
+        for one, (score, shares) in scores.items():
+            items[one] = record_item(*records[one], score, shares)
+        top = max((score for score, _ in scores.values()), default=0.0)
+        for reached in found.reached:
+            if reached.memory_id not in items:
+                score = top * 0.5 ** (reached.hops + 1)
+                items[reached.memory_id] = record_item(*records[reached.memory_id], score, {"reached": score})
+        for fact in found.facts:
+            item = items.get(fact.id) or record_item(*records[fact.id], 0.0, {})
+            gain = max(0.0, fact.confidence - item.score)
+            items[fact.id] = replace(
+                item, answers=True, score=item.score + gain, shares={**item.shares, "answers": gain},
+                valid_from_us=fact.valid_from_us, valid_until_us=fact.valid_until_us,
+            )  # fmt: skip
+    for warm in hot:
+        items[warm.id] = replace(items[warm.id], hot=True) if warm.id in items else warm
+    for turn in turn_items(page, settings.working_score if request.session_id else 0.0, request.query):
+        known = items.get(turn.id)
+        if known is None:
+            items[turn.id] = turn
+        else:
+            gain = max(0.0, turn.score - known.score)
+            shares = {**known.shares, "working": gain}
+            items[turn.id] = replace(known, layer="L0", score=known.score + gain, shares=shares)
+    return Material(sorted(items.values(), key=lambda item: -item.score), _around(request, plan, found), _likeness(found))
+
+
+def hot_items(found: context_pb2.Candidates) -> tuple[ContextItem, ...]:
+    """The hot tier, by utility."""
+    records = {record.memory_id: (record, traits) for record, traits in zip(found.records, found.traits, strict=True)}
+    return tuple(replace(record_item(*records[one], 0.0, {}), hot=True) for one in found.hot if one in records)
+
+
+def record_item(
+    record: semantic_pb2.MemoryRecord, traits: context_pb2.Traits, score: float, shares: Mapping[str, float]
+) -> ContextItem:
+    """A long-term memory with its rank."""
+    first = record.sources[0] if record.sources else semantic_pb2.EvidenceSource()
+    raw = record.kind == "record"
+    return ContextItem(
+        id=record.memory_id, text=record.text, kind=record.kind, tier=record.tier, layer="L1", score=score, shares=shares,
+        evidence=tuple(source.event_id for source in record.sources),
+        said_at_us=first.said_at_us or record.valid_from_us or record.created_at_us,
+        speaker=(first.name or first.role) if raw else first.name, confidence=record.confidence, importance=record.importance,
+        pinned=record.pinned, status=record.status, sub_tier=record.sub_tier, session_id=record.session_id or first.session_id,
+        entities=tuple(record.entities), utility=record.utility, source_confidence=traits.source_confidence,
+        valence=traits.valence, valid_from_us=record.valid_from_us, valid_until_us=record.valid_until_us,
+    )  # fmt: skip
+
+
+def turn_items(page: working_pb2.MessagePage | None, score: float, query: str) -> list[ContextItem]:
+    """Turns, newest first, under the ids of the records that semantic memory makes of them: one event, one item.
+
+    The question itself, where it has been added already, is no memory. Each turn before has half the score of the next.
+    """
+    if page is None:
+        return []
+    asked = " ".join(query.casefold().split())
+    said = [message for message in reversed(page.messages) if " ".join(message.content.casefold().split()) != asked]
+    return [_turn_item(message, score * 0.5**place) for place, message in enumerate(said)]
+
+
+def _turn_item(message: working_pb2.StoredMessage, score: float) -> ContextItem:
+    return ContextItem(
+        id=str(derive_id(uuid.UUID(bytes=message.event_id), "record")), text=message.content, kind="turn", tier="working",
+        layer="L0", score=score, shares={"working": score}, evidence=(message.event_id,),
+        said_at_us=message.said_at_us or message.received_at_us, speaker=message.name or message.role,
+        session_id=message.session_id,
+    )  # fmt: skip
+
+
+def _scores(found: context_pb2.Candidates) -> dict[str, tuple[float, dict[str, float]]]:
+    """Each candidate with the best score that any of the questions gives it."""
+    best: dict[str, tuple[float, dict[str, float]]] = {}
+    for ranked in found.lists:
+        for one, score, shares in zip(ranked.memory_ids, ranked.scores, ranked.shares, strict=True):
+            if one not in best or score > best[one][0]:
+                best[one] = (score, {share.feature: share.value for share in shares.shares})
+    return best
+
+
+def _around(request: context_pb2.ContextRequest, plan: Plan, found: context_pb2.Candidates | None) -> Surroundings:
+    if found is None:
+        return Surroundings(session_id=request.session_id, valence=request.valence)
+    return Surroundings(
+        entities=frozenset(entity.casefold() for entity in found.entities), session_id=request.session_id,
+        valence=request.valence, utility=plan.figures.utility,
+        together={(pair.first, pair.second): pair.times for pair in found.together},
+        reached={one.memory_id: one.hops for one in found.reached},
+    )  # fmt: skip
+
+
+def _likeness(found: context_pb2.Candidates | None) -> Likeness:
+    """By the vectors that retrieval compared, else by words."""
+    if found is None or not found.similarities:
+        return word_likeness
+    places = {record.memory_id: place for place, record in enumerate(found.records)}
+    hundredths = np.frombuffer(found.similarities, dtype=np.int8).reshape(len(places), -1)
+
+    def likeness(one: ContextItem, other: ContextItem) -> float:
+        left, right = places.get(one.id), places.get(other.id)
+        if left is None or right is None:
+            return word_likeness(one, other)
+        return float(hundredths[left, right]) / 100.0
+
+    return likeness

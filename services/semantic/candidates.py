@@ -1,0 +1,243 @@
+"""Everything that assembling a context needs of long-term memory, in one answer: ranked candidates and what ties them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2
+from aico_memory.domain.formation.entities import Gazetteer, extract_entities
+from aico_memory.domain.graph.traversal import Reached, walk
+from aico_memory.domain.memory import OPEN, RECORD, Memory, Scope, View
+from aico_memory.settings.identity import IdentitySettings
+from aico_memory.stores.semantic.item_port import Vector
+from aico_memory.stores.semantic.port import SemanticStore
+from aico_memory.stores.semantic.retrieval_port import HotTier, RetrievalReads
+from services.semantic.convert import evolution_message, id_bytes, id_text, record_message, scopes_of, view_of
+from services.semantic.direct_recall import DirectRecall
+
+# Best matches from which relations are followed, and how many items may be reached.
+_STARTS, _REACHED = 5, 20
+# Candidates between which likeness is told; the rest is far from any context.
+_COMPARED = 60
+
+
+@dataclass(slots=True)
+class Ranked:
+    """What a ranking found for some questions."""
+
+    # One list a question: row, score 0..1, what each feature gave to it; best first.
+    lists: list[list[tuple[int, float, Mapping[str, float]]]]
+    memories: dict[int, Memory]
+    # What the vectors in use were made with; "" where there are none.
+    fingerprint: str = ""
+    model: str = ""
+    language: str = ""
+    degraded: list[str] = field(default_factory=list)
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+
+class Ranker(Protocol):
+    """Ranks the memories of scopes."""
+
+    def ranked(self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float) -> Ranked:
+        """The best memories of each question that the view admits; without an embedding in `embed_ms` by words alone."""
+
+
+class CandidateAnswers:
+    """Answers from the store; safe from many threads."""
+
+    def __init__(
+        self, store: SemanticStore, retrieval: RetrievalReads, ranker: Ranker, recall: DirectRecall, gazetteer: Gazetteer,
+        identity: IdentitySettings, clock: Clock, vouched: Callable[[], int],
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._retrieval = retrieval
+        self._ranker = ranker
+        self._recall = recall
+        self._gazetteer = gazetteer
+        self._identity = identity
+        self._clock = clock
+        # Global sequence through which everything is applied and indexed.
+        self._vouched = vouched
+
+    def candidates(self, event: Event) -> context_pb2.Candidates:
+        """Ranked lists, one a question, and what else takes part. Raises InvalidMessage, AccessDenied."""
+        request: context_pb2.CandidatesRequest = event.message
+        # First of all: what is written meanwhile is not vouched for.
+        settled = self._vouched()
+        names = self._identity.names(event.user)
+        scopes = scopes_of(request.scopes, event.user, names)
+        now_us = self._clock.now_us()
+        view = view_of(scopes, request.filters, now_us, request.as_of_us, request.known_as_of_us)
+        answer = context_pb2.Candidates(settled=settled)
+        ranked = self._ranker.ranked(
+            tuple(request.questions), view, request.limit, hypotheses=tuple(request.hypotheses), embed_ms=request.embed_ms
+        )
+        memories = dict(ranked.memories)
+        self._lists(answer, ranked)
+        found = {memory.memory_id: memory for memory in memories.values()}
+        started = time.perf_counter()
+        if request.kinds:
+            self._of_kinds(answer, request, view, ranked, found)
+        if request.facts and request.questions:
+            known = self._recall.recall(request, names, scopes, now_us)
+            answer.facts.extend(known.results)
+            found.update((one.memory_id, one) for one in known.memories)
+            answer.language = known.language
+        answer.timings.add(stage="facts", milliseconds=_since(started))
+        started = time.perf_counter()
+        self._graph(answer, request, scopes, view, ranked, found)
+        answer.timings.add(stage="graph", milliseconds=_since(started))
+        if request.hot:
+            tier = HotTier(request.hot_utility, request.hot_uses, request.hot_since_us, request.hot_items)
+            hot = self._retrieval.hot(scopes, tier, now_us)
+            found.update((memory.memory_id, memory) for memory in hot)
+            answer.hot.extend(id_text(memory.memory_id) for memory in hot)
+        started = time.perf_counter()
+        self._tell(answer, list(found.values()), ranked.fingerprint)
+        answer.timings.add(stage="records", milliseconds=_since(started))
+        answer.degraded.extend(ranked.degraded)
+        answer.model, answer.language = ranked.model, answer.language or ranked.language
+        return answer
+
+    def around(self, event: Event) -> context_pb2.Around:
+        """Memories with their changes and what was said around them; unknown ids are left out."""
+        request: context_pb2.AroundRequest = event.message
+        scopes = scopes_of(request.scopes, event.user, self._identity.names(event.user))
+        wanted = [id_bytes(memory_id) for memory_id in dict.fromkeys(request.memory_ids)]
+        memories = self._store.get(wanted, scopes)
+        evidence = self._store.evidence([memory.memory_id for memory in memories])
+        changes = self._store.histories([memory.memory_id for memory in memories])
+        values = {one.memory.memory_id: one for one in self._store.known([memory.memory_id for memory in memories], scopes)}
+        answer = context_pb2.Around()
+        for memory in memories:
+            record = record_message(memory, evidence[memory.memory_id])
+            reading = values.get(memory.memory_id)
+            if reading is not None:
+                record.subject, record.predicate, record.value = reading.subject, reading.predicate, reading.value
+            before, after = self._beside(memory, evidence[memory.memory_id][:1], request.neighbours)
+            answer.found.add(
+                record=record, before=before[::-1], after=after,
+                changes=[evolution_message(change) for change in changes[memory.memory_id]],
+            )  # fmt: skip
+        return answer
+
+    def _beside(
+        self, memory: Memory, source: Sequence[object], limit: int
+    ) -> tuple[list[context_pb2.Neighbour], list[context_pb2.Neighbour]]:
+        if not limit:
+            return [], []
+        said_at_us = getattr(source[0], "said_at_us", 0) if source and memory.kind != RECORD else 0
+        session = getattr(source[0], "session_id", "") if source and memory.kind != RECORD else ""
+        at = replace(memory, said_at_us=said_at_us or memory.said_at_us, session_id=session or memory.session_id)
+        before, after = self._retrieval.around(at, limit)
+        return [_neighbour(one) for one in before], [_neighbour(one) for one in after]
+
+    def _lists(self, answer: context_pb2.Candidates, ranked: Ranked) -> None:
+        for entries in ranked.lists:
+            listed = answer.lists.add()
+            for key, score, shares in entries:
+                listed.memory_ids.append(id_text(ranked.memories[key].memory_id))
+                listed.scores.append(score)
+                listed.shares.add(
+                    shares=[semantic_pb2.RankedShare(feature=name, value=value) for name, value in shares.items()]
+                )
+        for stage, milliseconds in ranked.milliseconds.items():
+            answer.timings.add(stage=stage, milliseconds=milliseconds)
+
+    def _of_kinds(
+        self, answer: context_pb2.Candidates, request: context_pb2.CandidatesRequest, view: View, ranked: Ranked,
+        found: dict[bytes, Memory],
+    ) -> None:  # fmt: skip
+        """Items of the kinds that are asked for, ranked among themselves: raw words are more, and leave them no place."""
+        of_kinds = self._ranker.ranked(
+            tuple(request.questions[:1]), replace(view, kinds=tuple(request.kinds)), request.limit, hypotheses=(),
+            embed_ms=0 if "model" in ranked.degraded else request.embed_ms,
+        )  # fmt: skip
+        of_kinds.milliseconds.clear()
+        self._lists(answer, of_kinds)
+        found.update((memory.memory_id, memory) for memory in of_kinds.memories.values())
+
+    def _graph(
+        self, answer: context_pb2.Candidates, request: context_pb2.CandidatesRequest, scopes: Sequence[Scope], view: View,
+        ranked: Ranked, found: dict[bytes, Memory],
+    ) -> None:  # fmt: skip
+        questions = " ".join(request.questions[:1])
+        entities = extract_entities(questions, self._gazetteer, ranked.language)
+        answer.entities.extend(entities)
+        reached: dict[bytes, tuple[int, str]] = {}
+        if request.hub and entities:
+            for scope in scopes:
+                for known in self._store.mentioning(scope, entities, _REACHED):
+                    reached.setdefault(known.memory.memory_id, (0, ""))
+                    found.setdefault(known.memory.memory_id, known.memory)
+        if request.hops and ranked.lists:
+            starts = [ranked.memories[key].memory_id for key, _, _ in ranked.lists[0][:_STARTS]]
+            # Items that were made of the leading records stand for them in the graph.
+            for one in self._walk(starts, request, scopes, found):
+                reached.setdefault(one.memory_id, (one.hops, one.by.type))
+        for memory_id, (hops, relation) in reached.items():
+            if memory_id in found and _admitted(found[memory_id], view):
+                answer.reached.add(memory_id=id_text(memory_id), hops=hops, relation=relation)
+
+    def _walk(
+        self, starts: Sequence[bytes], request: context_pb2.CandidatesRequest, scopes: Sequence[Scope],
+        found: dict[bytes, Memory],
+    ) -> Iterable[Reached]:  # fmt: skip
+        hops, types = min(request.hops, 4), tuple(request.relations)
+        ways = walk(starts, lambda memory_id: self._store.relations([memory_id]), hops, types, _REACHED)
+        missing = [one.memory_id for one in ways if one.memory_id not in found]
+        seen = {known.memory.memory_id: known.memory for known in self._store.known(missing, scopes)}
+        found.update(seen)
+        # What lies in another scope is not there.
+        return [one for one in ways if one.memory_id in found]
+
+    def _tell(self, answer: context_pb2.Candidates, memories: Sequence[Memory], fingerprint: str) -> None:
+        evidence = self._store.evidence([memory.version_of or memory.memory_id for memory in memories])
+        for memory in memories:
+            answer.records.append(record_message(memory, evidence[memory.version_of or memory.memory_id]))
+            answer.traits.add(valence=memory.valence, source_confidence=memory.source_confidence)
+        items = [memory.memory_id for memory in memories if memory.kind != RECORD]
+        if items:
+            counts = self._store.pair_counts(items)
+            answer.together.extend(
+                context_pb2.UsedTogether(first=id_text(pair[0]), second=id_text(pair[1]), times=times)
+                for pair, times in counts.items()
+            )
+        if fingerprint and 1 < len(memories) <= _COMPARED:
+            vectors = self._retrieval.vectors_of([memory.memory_id for memory in memories], fingerprint)
+            if len(vectors) == len(memories):
+                answer.similarities = _hundredths([vectors[memory.memory_id] for memory in memories])
+
+
+def _hundredths(vectors: Sequence[Vector]) -> bytes:
+    rows = np.stack(vectors)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    near: bytes = np.clip(np.rint(rows @ rows.T * 100), -100, 100).astype(np.int8).tobytes()
+    return near
+
+
+def _admitted(memory: Memory, view: View) -> bool:
+    """Whether what relations lead to may be seen: as the question asks for what is or was true."""
+    if view.statuses:
+        return memory.status in view.statuses
+    if view.as_of_us or view.known_as_of_us:
+        at_us = view.as_of_us or view.now_us
+        known_us = view.known_as_of_us or OPEN
+        return memory.valid_from_us <= at_us < memory.valid_until_us and memory.recorded_at_us <= known_us
+    return memory.status == "active" and memory.valid_until_us > view.now_us
+
+
+def _neighbour(memory: Memory) -> context_pb2.Neighbour:
+    return context_pb2.Neighbour(id=id_text(memory.memory_id), text=memory.text, said_at_us=memory.said_at_us)
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

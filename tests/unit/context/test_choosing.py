@@ -1,0 +1,169 @@
+"""What stands beside what: eligibility, repetitions, boosts, diversity, caps, detail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aico_memory.domain.context.boosting import Surroundings, boosted
+from aico_memory.domain.context.diversity import capped, diversified, eligible, gated, once_each, word_likeness
+from aico_memory.domain.context.items import FULL, SHORT, ContextItem
+from aico_memory.settings.context import BoostSettings
+
+BOOSTS = BoostSettings()
+STATUSES = ("candidate", "shadow", "active", "superseded", "expired", "disabled", "invalid")
+items = st.lists(
+    st.builds(
+        ContextItem,
+        id=st.uuids().map(str),
+        text=st.text(st.sampled_from("abc "), max_size=12),
+        kind=st.sampled_from(["fact", "constraint", "record", "preference", "turn"]),
+        tier=st.sampled_from(["semantic", "episodic", "dormant"]),
+        layer=st.just("L1"),
+        score=st.floats(0, 1),
+        pinned=st.booleans(),
+        answers=st.booleans(),
+        confidence=st.floats(0, 1),
+        status=st.sampled_from(STATUSES),
+        entities=st.lists(st.sampled_from(["ana", "tom"]), unique=True).map(tuple),
+        sub_tier=st.sampled_from(["personal", "vicarious", "schematic", ""]),
+        valence=st.floats(-1, 1),
+        utility=st.floats(0, 1),
+        source_confidence=st.floats(0, 1),
+        valid_until_us=st.integers(0, 20),
+        evidence=st.lists(st.sampled_from([b"1", b"2"]), unique=True).map(tuple),
+    ),
+    max_size=15,
+    unique_by=lambda item: item.id,
+)
+
+
+def item(id_: str, text: str = "one two three", kind: str = "fact", **more: Any) -> ContextItem:
+    return ContextItem(id_, text, kind, str(more.pop("tier", "semantic")), "L1", **more)
+
+
+@given(items, st.booleans())
+def test_every_item_is_kept_or_dropped_by_a_rule_once(found: list[ContextItem], historical: bool) -> None:
+    stages = (
+        lambda left: eligible(left, least_confidence=0.5, historical=historical, now_us=10),
+        lambda left: once_each(left, covered=0.7),
+        lambda left: gated(left, full=0.7, short=0.4),
+        lambda left: capped(left, 2),
+    )
+    for stage in stages:
+        kept, dropped = stage(found)
+        ids = [one.id for one in kept] + [id_ for id_, _ in dropped]
+        assert sorted(ids) == sorted(one.id for one in found)
+
+
+@given(items)
+def test_what_was_never_believed_never_comes_and_what_is_over_only_on_demand(found: list[ContextItem]) -> None:
+    now, _ = eligible(found, least_confidence=0.5, historical=False, now_us=10)
+    assert all(one.status == "active" and not 0 < one.valid_until_us <= 10 for one in now)
+    then, _ = eligible(found, least_confidence=0.5, historical=True, now_us=10)
+    assert {one.status for one in then}.isdisjoint({"candidate", "shadow", "invalid"})
+
+
+@given(items, st.floats(-1, 1), st.floats(0, 1))
+def test_boosts_keep_scores_in_range_and_name_what_they_add(found: list[ContextItem], valence: float, utility: float) -> None:
+    around = Surroundings(frozenset({"ana"}), "s", valence, utility, {("a", "b"): 1}, {})
+    before = {one.id: one for one in found}
+    after = boosted(found, around, BOOSTS)
+    assert sorted(one.id for one in after) == sorted(before)
+    assert [one.score for one in after] == sorted((one.score for one in after), reverse=True)
+    for one in after:
+        assert 0 <= one.score <= 1
+        total = before[one.id].score + sum(one.shares.values())
+        assert one.score == pytest.approx(min(1.0, max(0.0, total)))
+
+
+@pytest.mark.parametrize(
+    ("more", "around", "share"),
+    [
+        ({"entities": ("Ana",)}, Surroundings(entities=frozenset({"ana"})), {"entity": 0.1}),
+        ({"session_id": "s"}, Surroundings(session_id="s"), {"same_episode": 0.15}),
+        ({}, Surroundings(together={("x", "best"): 3}), {"co_activation": 0.05}),
+        ({}, Surroundings(reached={"x": 1}), {"graph": 0.05}),
+        ({"utility": 1.0}, Surroundings(utility=0.3), {"utility": 0.15}),
+        ({"sub_tier": "personal"}, Surroundings(), {"sub_tier": 0.05}),
+        ({"sub_tier": "vicarious"}, Surroundings(), {"sub_tier": -0.05}),
+        ({"valence": 0.8}, Surroundings(valence=0.5), {"mood": 0.05}),
+        ({"valence": -0.8}, Surroundings(valence=0.5), {}),
+        ({"source_confidence": 0.2}, Surroundings(), {"source": -0.25}),
+        ({"tier": "dormant"}, Surroundings(), {"dormant": -0.1}),
+    ],
+)
+def test_each_boost_has_its_figure(more: dict[str, Any], around: Surroundings, share: dict[str, float]) -> None:
+    (_, one) = boosted([item("best", score=0.9), item("x", score=0.5, **more)], around, BOOSTS)
+    assert one.shares == pytest.approx(share)
+
+
+def test_a_record_gives_way_to_the_item_that_says_the_same() -> None:
+    record = item("r", "I moved to Lisbon in May", kind="record", evidence=(b"1",), score=0.9)
+    said = item("i", "User moved to Lisbon in May", evidence=(b"1",), score=0.5)
+    kept, dropped = once_each([record, said], covered=0.7, ignored=frozenset({"i", "user", "to", "in"}))
+    assert [one.id for one in kept] == ["i"]
+    assert dropped == [("r", "said_by_item")]
+
+
+def test_a_record_that_says_more_stays_and_the_weaker_item_goes() -> None:
+    text = "I moved to Lisbon in May because the flat in Porto was damp and my sister found me another one near the river"
+    record = item("r", text, kind="record", evidence=(b"1",), score=0.9)
+    said = item("i", "User moved to Lisbon in May", evidence=(b"1",), score=0.5)
+    kept, dropped = once_each([record, said], covered=0.7, ignored=frozenset({"i", "user"}))
+    assert ([one.id for one in kept], dropped) == (["r"], [("i", "said_by_record")])
+    kept, _ = once_each([replace(said, answers=True), record], covered=0.7, ignored=frozenset({"i", "user"}))
+    assert [one.id for one in kept] == ["i", "r"]
+
+
+def test_an_item_of_another_message_repeats_nothing() -> None:
+    record = item("r", "I moved to Lisbon", kind="record", evidence=(b"1",))
+    said = item("i", "User moved to Lisbon", evidence=(b"2",))
+    assert len(once_each([record, said], covered=0.7)[0]) == 2
+
+
+def test_of_the_same_words_by_one_speaker_the_first_stays() -> None:
+    said = [
+        item(id_, text, "record", speaker=who)
+        for id_, text, who in (("1", "I like tea", "A"), ("2", "i like  TEA!", "A"), ("3", "I like tea", "B"))
+    ]  # noqa: E501
+    kept, dropped = once_each(said, covered=0.7)
+    assert ([one.id for one in kept], dropped) == (["1", "3"], [("2", "same_words")])
+
+
+@given(items, st.floats(0, 1), st.integers(1, 20))
+def test_diversity_loses_nothing_and_keeps_answers_first(found: list[ContextItem], weight: float, most: int) -> None:
+    chosen = diversified(found, word_likeness, weight=weight, most=most)
+    assert sorted(one.id for one in chosen) == sorted(one.id for one in found)
+    first = [one.answers or one.anchored for one in chosen]
+    assert first == sorted(first, reverse=True)
+
+
+def test_what_is_like_something_chosen_comes_after_something_else() -> None:
+    twins = [item("a", "red bicycle in the shed", score=0.9), item("b", "red bicycle in the shed today", score=0.88)]
+    other = item("c", "green tea every morning", score=0.6)
+    assert [one.id for one in diversified([*twins, other], word_likeness, weight=0.5, most=3)] == ["a", "c", "b"]
+    assert [one.id for one in diversified([*twins, other], word_likeness, weight=1.0, most=3)] == ["a", "b", "c"]
+
+
+def test_detail_follows_the_score_but_for_what_has_its_place_anyway() -> None:
+    found = [
+        item("full", score=0.8), item("short", score=0.5), item("weak", score=0.1), item("hot", hot=True),
+        item("rule", kind="constraint", pinned=True), item("answer", answers=True, score=0.1),
+    ]  # fmt: skip
+    kept, dropped = gated(found, full=0.7, short=0.4)
+    assert {one.id: one.detail for one in kept} == {
+        "full": FULL, "short": SHORT, "hot": SHORT, "rule": FULL, "answer": FULL,
+    }  # fmt: skip
+    assert dropped == [("weak", "score")]
+
+
+def test_at_most_so_many_of_a_kind_and_raw_words_are_no_kind() -> None:
+    found = [item(str(at), kind="fact") for at in range(4)] + [item(f"r{at}", kind="record") for at in range(4)]
+    kept, dropped = capped(found, 2)
+    assert [one.id for one in kept] == ["0", "1", "r0", "r1", "r2", "r3"]
+    assert dropped == [("2", "kind_cap"), ("3", "kind_cap")]

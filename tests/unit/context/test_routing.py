@@ -1,0 +1,88 @@
+"""What kind of question it is, its parts, made-up answers: by the shipped phrases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aico_memory.domain.context.routing import INTENTS, RoutingTable, joined
+from aico_memory.errors import ConfigurationInvalid
+from aico_memory.models.question_tables import load_routing
+from aico_memory.paths import Home
+
+ROUTING = load_routing(Home(Path("/nowhere")))
+
+
+@pytest.mark.parametrize(
+    ("question", "intent"),
+    [
+        ("Where does Ana live?", "factual"),
+        ("When did I move to Oslo?", "temporal"),
+        ("Where did I use to live back then?", "temporal"),
+        ("Why did Tom quit?", "causal"),
+        ("Who is Lena?", "entity_profile"),
+        ("Tell me about the Atlas project", "entity_profile"),
+        ("What is my favourite tea?", "preference"),
+        ("Recommend me a restaurant", "preference"),
+        ("Nice weather today", "general"),
+        ("Wann bin ich umgezogen?", "temporal"),
+        ("Warum hat Tom gekündigt?", "causal"),
+        ("Was trinke ich am liebsten?", "preference"),
+        ("Erzähl mir von Lena", "entity_profile"),
+        ("Ne zaman taşındım?", "temporal"),
+        ("Neden işten ayrıldı?", "causal"),
+        ("En sevdiğim içecek nedir?", "preference"),
+        ("我为什么搬家？", "causal"),
+        ("いつ引っ越しましたか", "temporal"),
+    ],
+)
+def test_an_intent_is_told_by_its_phrases(question: str, intent: str) -> None:
+    assert ROUTING.intent(question) == intent
+
+
+@given(st.text(max_size=200))
+def test_every_text_has_an_intent_and_at_most_as_many_parts_as_are_allowed(text: str) -> None:
+    assert ROUTING.intent(text) in INTENTS
+    parts = ROUTING.parts(text, 3)
+    assert len(parts) != 1
+    assert len(parts) <= 3
+    assert all(part.strip() for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Where does Ana live and what does Tom drink?", ("Where does Ana live", "what does Tom drink")),
+        ("Where is the key? And who has the car?", ("Where is the key", "And who has the car")),
+        ("Wo wohne ich und wann ziehe ich um?", ("Wo wohne ich", "wann ziehe ich um")),
+        ("Nerede yaşıyorum ve neden taşındım?", ("Nerede yaşıyorum", "neden taşındım")),
+        ("我住在哪一个城市？我喜欢喝什么茶？", ("我住在哪一个城市", "我喜欢喝什么茶")),
+        ("What are the pros and cons?", ()),
+        ("Tell me about the day when and where we met", ()),
+        ("Do I like salt and pepper?", ()),
+    ],
+)
+def test_only_what_asks_twice_is_taken_apart(question: str, parts: tuple[str, ...]) -> None:
+    assert ROUTING.parts(question, 4) == parts
+
+
+def test_made_up_answers_name_the_topic_in_the_question_s_language() -> None:
+    assert ROUTING.hypotheses("What is my favourite tea?", "en", 1) == ("my favourite tea is",)
+    assert ROUTING.hypotheses("Warum hat Tom gekündigt?", "de", 2)[0] == "Der Grund ist, dass Tom gekündigt"
+    assert ROUTING.hypotheses("為什麼", "xx", 2) == ()
+
+
+def test_an_unknown_intent_in_the_table_is_named() -> None:
+    with pytest.raises(ValueError, match="gossip"):
+        joined({"en": RoutingTable({"gossip": ["psst"]}, [], [], {}, {})})
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.config.mkdir(parents=True)
+    (home.config / "questions.yaml").write_text("languages:\n  en:\n    question_words: what\n")
+    with pytest.raises(ConfigurationInvalid, match="questions"):
+        load_routing(home)
