@@ -13,15 +13,16 @@ from google.protobuf.json_format import ParseDict, ParseError
 from aico_memory.client.results import Delivered
 from aico_memory.client.session import Session
 from aico_memory.client.stream import EventStream
-from aico_memory.client.validation import checked_id, checked_text
+from aico_memory.client.validation import checked_count, checked_id, checked_names, checked_seconds, checked_text
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import check_fields
 from aico_memory.contracts.registry import topic_named, topics
 from aico_memory.contracts.v1 import sleep_pb2
-from aico_memory.errors import DeadlineExceeded, InvalidMessage, NotFound
+from aico_memory.errors import BusUnavailable, ClosedConnection, DeadlineExceeded, InvalidMessage, NotFound
 from aico_memory.ids import new_id
 
 _LOOK_SECONDS = (0.01, 0.1)
+MAX_HISTORY = 1000
 _ENDED = frozenset({"complete", "cancelled", "failed"})
 
 
@@ -35,21 +36,30 @@ class OperationVerbs:
 
         Raises DeadlineExceeded with the names of those that are behind.
         """
+        timeout_seconds = checked_seconds(timeout_seconds, "timeout_seconds")
         deadline = time.monotonic() + timeout_seconds
         pause = _LOOK_SECONDS[0]
         while self._session.published or self._session.spooled:
-            if self._session.spooled:
-                behind = ["the bus (messages wait in the spool)"]
-            else:
-                wanted = dict(self._session.published)
-                answer = await self._session.control("consumers", {})
-                behind = _behind(wanted, answer["consumers"])
+            behind = await self._behind(max(0.1, deadline - time.monotonic()))
             if not behind:
                 return
             if time.monotonic() >= deadline:
                 raise DeadlineExceeded(f"After {timeout_seconds:g} s still behind: {', '.join(behind)}")
             await asyncio.sleep(min(pause, max(0.0, deadline - time.monotonic())))
             pause = min(pause * 1.5, _LOOK_SECONDS[1])
+
+    async def _behind(self, seconds: float) -> list[str]:
+        """Who is not done yet with what this client published; the bus itself where it is away."""
+        if self._session.spooled:
+            return ["the bus (messages wait in the spool)"]
+        wanted = dict(self._session.published)
+        try:
+            answer = await self._session.control("consumers", {}, seconds)
+        except ClosedConnection:
+            raise
+        except (BusUnavailable, DeadlineExceeded) as error:
+            return [f"the bus ({error.code})"]
+        return _behind(wanted, answer["consumers"])
 
     async def sleep_now(
         self,
@@ -59,14 +69,14 @@ class OperationVerbs:
         timeout_seconds: float = 600.0,
     ) -> dict[str, Any]:
         """Consolidate now (all users, or these). With `wait` returns the finished run, else its firing id at once."""
-        users = [] if user_id is None else [user_id] if isinstance(user_id, str) else list(user_id)
+        timeout_seconds = checked_seconds(timeout_seconds, "timeout_seconds")
         now_us = self._session.clock.now_us()
         event_id = new_id(now_us)
         start = sleep_pb2.ConsolidationStart(
             firing_id=f"manual/{event_id}",
             planned_at_us=now_us,
-            user_ids=[self._session.user(user) for user in users],
-            phases=[checked_text(phase, "phases") for phase in phases or ()],
+            user_ids=[self._session.user(user) for user in checked_names(user_id, "user_id")],
+            phases=checked_names(phases, "phases"),
             manual=True,
         )
         await self._session.publish([self._session.record(start, "", event_id)])
@@ -87,7 +97,8 @@ class OperationVerbs:
 
     async def jobs(self, history: int = 0) -> dict[str, Any]:
         """The schedule, when each job runs next, and its last `history` firings."""
-        page = await self._session.ask(sleep_pb2.JobsRequest(history=history))
+        shown = checked_count(history, "history", MAX_HISTORY, least=0)
+        page = await self._session.ask(sleep_pb2.JobsRequest(history=shown))
         return {
             "idle": page.idle,
             "cpu_percent": page.cpu_percent,
@@ -117,7 +128,7 @@ class OperationVerbs:
                     "seconds": firing.seconds,
                     "manual": firing.manual,
                 }
-                for firing in page.firings
+                for firing in page.firings[:shown]
             ],
         }
 
@@ -132,8 +143,10 @@ class OperationVerbs:
 
         On a durable topic it returns when the record is on the broker's disk. Raises UnknownTopic, InvalidMessage.
         """
-        declared = topic_named(topic)
+        declared = topic_named(checked_text(topic, "topic"))
         message = declared.message()
+        if not isinstance(fields, Mapping):
+            raise InvalidMessage("fields must be a mapping of the contract's field names")
         try:
             ParseDict(dict(fields), message)
         except ParseError as error:
@@ -158,7 +171,7 @@ class OperationVerbs:
         The result is an asynchronous iterator; with a callback that is called instead (a coroutine function is
         awaited). close() ends it. On a durable topic each record arrives once and in order, over reconnects too.
         """
-        stream = EventStream(self._session, topic_named(topic), callback)
+        stream = EventStream(self._session, topic_named(checked_text(topic, "topic")), callback)
         await stream.open()
         return stream
 

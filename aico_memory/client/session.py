@@ -226,8 +226,7 @@ class Session:
         self, recover: Recover, event_id: uuid.UUID, topic: Topic, acknowledged: Acknowledgement, seconds: float
     ) -> Any:
         """What a command came to; NotFound as long as the topic's owner has not applied it."""
-        future = self.link.control("consumers", {}, seconds)
-        for consumer in (await self._bounded(future, seconds, "the bus's consumers"))["consumers"]:
+        for consumer in (await self.control("consumers", {}, seconds))["consumers"]:
             if consumer["name"] == topic.owner and consumer["applied"] >= acknowledged.global_sequence:
                 return await recover(event_id)
         raise NotFound(f"{topic.owner} has not applied the command yet")
@@ -247,10 +246,10 @@ class Session:
         self._note(topic, acknowledgement)
         return waiting, acknowledgement
 
-    async def control(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask the broker itself."""
-        future = self.link.control(verb, body)
-        answer: dict[str, Any] = await self._bounded(future, self.settings.request_seconds, f"the bus's {verb}")
+    async def control(self, verb: str, body: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
+        """Ask the broker itself, for at most so many seconds."""
+        patience = min(self.settings.request_seconds, self.settings.request_seconds if seconds is None else seconds)
+        answer: dict[str, Any] = await self._bounded(self.link.control(verb, body, patience), patience, f"the bus's {verb}")
         return answer
 
     def _empty_spool(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -104,11 +105,36 @@ def _zone_of(timestamp: object) -> str:
     return f"Etc/GMT{-hours:+d}"
 
 
-def checked_count(value: object, what: str, most: int) -> int:
-    """A whole number from 1 to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidMessage(f"{what} is {value!r}; allowed is a whole number from 1 to {most}")
+def checked_count(value: object, what: str, most: int, least: int = 1) -> int:
+    """A whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidMessage(f"{what} is {value!r}; allowed is a whole number from {least} to {most}")
     return value
+
+
+def checked_seconds(value: object, what: str) -> float:
+    """A number of seconds, zero or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise InvalidMessage(f"{what} is {value!r}; allowed is a number of seconds from 0")
+    return float(value)
+
+
+def checked_flag(value: object, what: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise InvalidMessage(f"{what} must be True or False, not {value!r}")
+    return value
+
+
+def checked_names(value: object, what: str) -> list[str]:
+    """Texts in their order: none for None, one given by itself, or several."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [checked_text(value, what)]
+    if not isinstance(value, Sequence | set | frozenset):
+        raise InvalidMessage(f"{what} must be a text or a list of texts")
+    return [checked_text(entry, what) for entry in value]
 
 
 def json_object(value: object, what: str) -> str:
@@ -225,10 +251,4 @@ def checked_reward(reward: object) -> int:
 
 
 def _names(value: object, what: str) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, str):
-        return [checked_text(value, what)]
-    if not isinstance(value, Sequence | set | frozenset):
-        raise InvalidMessage(f"{what} must be a text or a list of texts")
-    return sorted(checked_text(entry, what) for entry in value)
+    return sorted(checked_names(value, what))

@@ -112,7 +112,7 @@ class SemanticStore(ItemReads, ConsumerState, Protocol):
         """Those of these memories that lie in the scopes, whatever their status, in the order asked."""
 
     def page(self, view: View, after: bytes, limit: int) -> list[Memory]:
-        """The memories that a view admits, by ascending id, beyond `after`."""
+        """The memories that a view admits, in the order in which they were made, beyond the memory `after` (b"": all)."""
 
     def admitted(self, keys: Sequence[int], view: View) -> dict[int, Memory]:
         """Those of these rows that the view admits now."""

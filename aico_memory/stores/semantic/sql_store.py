@@ -48,6 +48,8 @@ SELECT m.owner, e.memory_id, e.event_id, e.method, e.at_us, e.confidence, e.role
 FROM evidence e JOIN memory m USING (memory_id) WHERE e.memory_id IN ({}) ORDER BY e.at_us, e.event_id, e.method
 """
 _EVOLUTION_OF = "SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id = ? ORDER BY at_us, cause, what"
+# Rows are numbered as they are made; 0 where there is no such memory.
+_ROW_OF = "coalesce((SELECT row_no FROM memory WHERE memory_id = ?), 0)"
 _OWNER = "SELECT owner FROM memory WHERE memory_id = ?"
 Digest = Callable[[str], bytes]
 _Line = TypeVar("_Line")
@@ -182,7 +184,7 @@ class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlConsumerSta
     def page(self, view: View, after: bytes, limit: int) -> list[Memory]:
         scoped, values = rows.within(view.scopes)
         filtered, more = rows.where(conditions(view))
-        clause = f"WHERE {scoped}{filtered} AND m.memory_id > ? ORDER BY m.memory_id LIMIT ?"
+        clause = f"WHERE {scoped}{filtered} AND m.row_no > {_ROW_OF} ORDER BY m.row_no LIMIT ?"
         with self.database.read() as connection:
             return [memory for _, memory in self._memories(connection, clause, [*values, *more, after, limit])]
 

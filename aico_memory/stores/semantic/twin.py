@@ -133,8 +133,8 @@ class MemorySemanticStore(TwinItemReads, MemoryConsumerState):
         return [memory for memory in found if memory.scope in scopes]
 
     def page(self, view: View, after: bytes, limit: int) -> list[Memory]:
-        found = [memory for memory in self._tables.memories.values() if memory.memory_id > after and _sees(view, memory)]
-        return sorted(found, key=lambda memory: memory.memory_id)[:limit]
+        last = self._tables.keys.get(after, 0)
+        return [memory for key, memory in sorted(self._tables.memories.items()) if key > last and _sees(view, memory)][:limit]
 
     def admitted(self, keys: Sequence[int], view: View) -> dict[int, Memory]:
         memories = self._tables.memories

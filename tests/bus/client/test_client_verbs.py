@@ -188,6 +188,28 @@ def test_flush_returns_when_every_consumer_has_settled_and_not_before(client: Me
     assert not waiting.is_alive()
 
 
+def test_flush_waits_for_a_bus_that_is_away_no_longer_than_it_may(client: MemoryClient, broker) -> None:
+    client.add([{"role": "user", "content": "x"}], "u")
+    broker.stop()
+    before = time.monotonic()
+    with pytest.raises(DeadlineExceeded, match="the bus"):
+        client.flush(0.3)
+    assert time.monotonic() - before < PATIENCE / 2
+
+
+def test_what_is_no_topic_no_mapping_and_no_number_is_a_typed_error(client: MemoryClient) -> None:
+    for fault in (
+        lambda: client.publish(5, {}),
+        lambda: client.publish(MESSAGES, []),
+        lambda: client.subscribe(None),
+        lambda: client.flush("soon"),
+        lambda: client.jobs(-1),
+        lambda: client.sleep_now(5),
+    ):
+        with pytest.raises(InvalidMessage):
+            fault()
+
+
 def test_flush_of_a_client_that_published_nothing_returns_at_once(client: MemoryClient) -> None:
     client.flush(0.0)
 

@@ -179,13 +179,13 @@ def test_the_history_is_told_oldest_first(store):
     assert store.evolution(memory_id(2)) == []
 
 
-def test_pages_tell_all_memories_once_by_id(store):
+def test_pages_tell_all_memories_once_in_the_order_in_which_they_were_made(store):
     for number in (3, 1, 5, 2, 4):
         add(store, a_memory(number))
     add(store, a_memory(9, scope=BEN))
     first = store.page(view(), b"", 2)
     rest = store.page(view(), first[-1].memory_id, 10)
-    assert [one.memory_id for one in first + rest] == [memory_id(number) for number in range(1, 6)]
+    assert [one.memory_id for one in first + rest] == [memory_id(number) for number in (3, 1, 5, 2, 4)]
 
 
 def test_the_export_tells_one_owner_or_all(store):

@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from aico_memory.client.validation import (
     checked_count,
     checked_filters,
+    checked_flag,
     checked_id,
     checked_messages,
+    checked_names,
     checked_reward,
+    checked_seconds,
     checked_user,
     checked_zone,
     json_object,
@@ -212,3 +215,29 @@ def test_a_zone_that_does_not_exist_is_refused() -> None:
     for wrong in ("Mars/Olympus", "../etc/passwd", "", 3):
         with pytest.raises(InvalidMessage, match="zone"):
             checked_zone(wrong, "zone")
+
+
+@pytest.mark.parametrize("value", [-1, "5", None, True, float("nan"), float("inf")])
+def test_what_is_no_number_of_seconds_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidMessage, match="timeout_seconds"):
+        checked_seconds(value, "timeout_seconds")
+
+
+def test_seconds_may_be_none_at_all_and_part_of_one() -> None:
+    assert [checked_seconds(value, "t") for value in (0, 2, 0.5)] == [0.0, 2.0, 0.5]
+
+
+def test_a_flag_is_true_or_false_and_nothing_that_looks_like_it() -> None:
+    assert checked_flag(True, "explain")
+    for value in (1, "yes", None):
+        with pytest.raises(InvalidMessage, match="explain"):
+            checked_flag(value, "explain")
+
+
+def test_one_name_is_a_list_of_one_and_not_of_its_letters() -> None:
+    assert checked_names("replay", "phases") == ["replay"]
+    assert checked_names(("b", "a"), "phases") == ["b", "a"]
+    assert checked_names(None, "phases") == []
+    for value in (5, [5], [""]):
+        with pytest.raises(InvalidMessage, match="phases"):
+            checked_names(value, "phases")
