@@ -13,6 +13,14 @@ from aico_memory.cli.memory import PANEL, Group, Project, User
 
 About = Annotated[str | None, typer.Option("--about", help="A predicate such as home_city, or the id of a memory.")]
 Fact = Annotated[str, typer.Argument(metavar="PREDICATE|MEMORY_ID", help="A predicate such as home_city, or a memory's id.")]
+Number = Annotated[
+    str,
+    typer.Argument(
+        metavar="PREDICATE|MEMORY_ID|skill:ID|style:DIMENSION",
+        help="A fact with a number, a skill, or a dimension of the style.",
+    ),
+]
+Bucket = Annotated[int, typer.Option(min=0, help="Context bucket of a style, as `preferences` shows it.")]
 Subject = Annotated[str | None, typer.Option(help="Of whom it is said; left out beside a predicate: of the user.")]
 Kind = Annotated[list[str] | None, typer.Option(help="Only facts of this kind; may repeat.")]
 KnownAsOf = Annotated[str | None, typer.Option(help="By what was known then: ISO 8601 with zone. Left out: today.")]
@@ -93,10 +101,18 @@ def evolution(
     face.show(found, lambda data: _print_steps(face, data))
 
 
-@command(app, "trend", "trend weight --user ana", "trend home_city -u ana --what confidence", panel=PANEL)
+@command(
+    app,
+    "trend",
+    "trend weight --user ana",
+    "trend home_city -u ana --what confidence",
+    "trend skill:concise_response -u ana",
+    "trend style:verbosity --bucket 12 -u ana",
+    panel=PANEL,
+)
 def trend(
     context: typer.Context,
-    about: Fact,
+    about: Number,
     user: User = "me",
     what: What = "value",
     since: Annotated[str | None, typer.Option(help="ISO 8601 with zone.")] = None,
@@ -104,29 +120,32 @@ def trend(
     subject: Subject = None,
     group: Group = None,
     project: Project = None,
+    bucket: Bucket = 0,
+    at: Annotated[str | None, typer.Option(help="Also what a skill or style was then.")] = None,
 ) -> None:
     """How a number moves: slope a day, volatility, and where its level changed (Pettitt's test)."""
     face = face_of(context)
     with face.client() as client:
-        found = client.trend(user, about, what, since, until, None, subject, group, project)
+        found = client.trend(user, about, what, since, until, None, subject, group, project, bucket, at)
     face.show(found, lambda data: _print_trend(face, data))
 
 
 @command(app, "predict", "predict weight --at 2026-04-01T00:00:00Z --user ana", panel=PANEL)
 def predict(
     context: typer.Context,
-    about: Fact,
+    about: Number,
     at: Annotated[str, typer.Option(help="The moment: ISO 8601 with zone.")],
     user: User = "me",
     what: What = "value",
     subject: Subject = None,
     group: Group = None,
     project: Project = None,
+    bucket: Bucket = 0,
 ) -> None:
     """The number expected at a moment, with an interval; or that it is unknown, and why."""
     face = face_of(context)
     with face.client() as client:
-        found = client.predict(user, about, at, what, subject, group, project)
+        found = client.predict(user, about, at, what, subject, group, project, bucket)
     face.show(found, lambda data: _print_prediction(face, data))
 
 
@@ -154,6 +173,8 @@ def _print_trend(face: Face, found: dict[str, Any]) -> None:
         face.out.print(f"No trend: {escape(found['unknown'])}.")
     else:
         face.out.print(f"{found['slope']:+.4g} a day   volatility {found['volatility']:.4g}   {len(found['points'])} values")
+    if found["then"] is not None:
+        face.out.print(f"then {found['then']:.4g}")
     for change in found["changes"]:
         face.out.print(f"  {change['at']}  {change['before']:.4g} → {change['after']:.4g}  [dim]p {change['p_value']:.3g}[/]")
     for point in found["points"]:

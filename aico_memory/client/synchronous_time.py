@@ -97,10 +97,14 @@ class SynchronousTime:
         subject: Name = None,
         group_id: Name = None,
         project_id: Name = None,
+        bucket: int = 0,
+        at: Moment = None,
     ) -> Trend:
         """Slope, volatility and change points of a number over time."""
         return self._run(
-            self._client.trend(user_id, about, what, since, until, predict_at, subject, group_id, project_id)
+            self._client.trend(
+                user_id, about, what, since, until, predict_at, subject, group_id, project_id, bucket, at
+            )
         )  # fmt: skip
 
     def predict(
@@ -112,6 +116,7 @@ class SynchronousTime:
         subject: Name = None,
         group_id: Name = None,
         project_id: Name = None,
+        bucket: int = 0,
     ) -> Prediction:
         """The number expected at a moment, with an interval; or unknown, and why."""
-        return self._run(self._client.predict(user_id, about, at, what, subject, group_id, project_id))
+        return self._run(self._client.predict(user_id, about, at, what, subject, group_id, project_id, bucket))

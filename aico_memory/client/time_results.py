@@ -98,6 +98,8 @@ class Trend(TypedDict):
     unknown: str | None
     # None where none was asked for.
     prediction: Prediction | None
+    # What a skill or a style was at the moment that was asked for.
+    then: float | None
 
 
 class Entity(TypedDict):

@@ -71,6 +71,7 @@ def trend_shape(answer: temporal_pb2.TrendAnswer) -> Trend:
         ],
         "unknown": answer.unknown or None,
         "prediction": prediction_shape(answer) if answer.predicted_at_us else None,
+        "then": answer.value_then if answer.HasField("value_then") else None,
     }
 
 

@@ -21,11 +21,16 @@ Name = str | None
 Kinds = str | Sequence[str] | None
 
 
+SKILL, STYLE = "skill:", "style:"
+
+
 class TimeVerbs:
     """Verbs on facts over time.
 
     In all of them `about` is the id of a memory (then all versions of that fact are meant) or a predicate such as
-    "home_city"; `subject` says of whom it is, "user" (whoever asks) where it is left out beside a predicate.
+    "home_city"; `subject` says of whom it is, "user" (whoever asks) where it is left out beside a predicate. Trends and
+    predictions are also those of "skill:<skill id>" (its confidence) and "style:<dimension>" (the preferred style, in
+    `bucket`).
     """
 
     _session: Session
@@ -133,13 +138,17 @@ class TimeVerbs:
         subject: Name = None,
         group_id: Name = None,
         project_id: Name = None,
+        bucket: int = 0,
+        at: Moment = None,
     ) -> Trend:
         """Slope a day, volatility and change points of a number over time, and what is expected at `predict_at`.
 
         `what`: "value" (the number that the fact states, such as a weight), "confidence" or "utility". What is too
-        little for a trend or a prediction is said to be unknown. Raises NotFound, InvalidMessage.
+        little for a trend or a prediction is said to be unknown. `at`: what a skill or style was then.
+        Raises NotFound, InvalidMessage.
         """
-        return trend_shape(await self._trend(user_id, about, what, since, until, predict_at, subject, group_id, project_id))
+        span = (moment_us(since, "since"), moment_us(until, "until"), moment_us(predict_at, "predict_at"))
+        return trend_shape(await self._trend(user_id, about, what, span, subject, group_id, project_id, bucket, at))
 
     async def predict(
         self,
@@ -150,11 +159,13 @@ class TimeVerbs:
         subject: Name = None,
         group_id: Name = None,
         project_id: Name = None,
+        bucket: int = 0,
     ) -> Prediction:
         """The number expected at a moment, with an interval; or unknown, and why."""
         if not at:
             raise InvalidMessage("A prediction is that of a moment", "Give `at`: ISO 8601 with zone.")
-        return prediction_shape(await self._trend(user_id, about, what, None, None, at, subject, group_id, project_id))
+        span = (0, 0, moment_us(at, "at"))
+        return prediction_shape(await self._trend(user_id, about, what, span, subject, group_id, project_id, bucket, None))
 
     async def _state(
         self, user_id: str, at: Moment, known_as_of: Moment, snapshot: bool, about: temporal_pb2.FactsAbout, limit: int,
@@ -191,22 +202,44 @@ class TimeVerbs:
         return {"results": found, "at": format_us(page.at_us), "known_as_of": format_us(page.known_as_of_us)}
 
     async def _trend(
-        self, user_id: str, about: str, what: str, since: Moment, until: Moment, predict_at: Moment, subject: Name,
-        group_id: Name, project_id: Name,
+        self, user_id: str, about: str, what: str, span: tuple[int, int, int], subject: Name, group_id: Name,
+        project_id: Name, bucket: int, at: Moment,
     ) -> temporal_pb2.TrendAnswer:  # fmt: skip
         user = self._session.user(user_id)
-        request = temporal_pb2.TrendRequest(
-            user_id=user,
-            group_id=optional_text(group_id, "group_id"),
-            project_id=optional_text(project_id, "project_id"),
-            about=_about(checked_text(about, "about", MAX_NAME), subject, None),
-            what=checked_text(what, "what", 16),
-            since_us=moment_us(since, "since"),
-            until_us=moment_us(until, "until"),
-            predict_at_us=moment_us(predict_at, "predict_at"),
-        )
+        named = checked_text(about, "about", MAX_NAME)
+        since_us, until_us, predict_at_us = span
+        request: temporal_pb2.TrendRequest | temporal_pb2.BehaviorTrendRequest
+        if named.startswith((SKILL, STYLE)):
+            request = temporal_pb2.BehaviorTrendRequest(
+                user_id=user,
+                skill_id=named.removeprefix(SKILL) if named.startswith(SKILL) else "",
+                dimension=named.removeprefix(STYLE) if named.startswith(STYLE) else "",
+                bucket=checked_bucket(bucket),
+                since_us=since_us,
+                until_us=until_us,
+                predict_at_us=predict_at_us,
+                at_us=moment_us(at, "at"),
+            )
+        else:
+            request = temporal_pb2.TrendRequest(
+                user_id=user,
+                group_id=optional_text(group_id, "group_id"),
+                project_id=optional_text(project_id, "project_id"),
+                about=_about(named, subject, None),
+                what=checked_text(what, "what", 16),
+                since_us=since_us,
+                until_us=until_us,
+                predict_at_us=predict_at_us,
+            )
         answer: temporal_pb2.TrendAnswer = await self._session.ask(request, user)
         return answer
+
+
+def checked_bucket(bucket: object) -> int:
+    """A context bucket. InvalidMessage where it is none."""
+    if isinstance(bucket, bool) or not isinstance(bucket, int) or not 0 <= bucket < 2**32:
+        raise InvalidMessage(f"bucket is {bucket!r}", "Give the number that `preferences` shows.")
+    return bucket
 
 
 def _about(about: Name, subject: Name, kind: Kinds) -> temporal_pb2.FactsAbout:

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from aico_memory.contracts.consumer_state import ConsumerTransaction
 from aico_memory.contracts.envelope import Event, make_record, reply_record
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, sleep_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, sleep_pb2, temporal_pb2
 from aico_memory.domain.behavioral.policies import policy_named
 from aico_memory.domain.behavioral.prior import COLD
 from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord, UserSkill, UserState
@@ -40,6 +40,7 @@ from services.behavioral.figures import (
     trigger_weights,
 )
 from services.behavioral.nightly import run_batch
+from services.behavioral.over_time import OverTime
 from services.behavioral.own_skills import change_status, opened, put, usable
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
@@ -57,6 +58,7 @@ PUT_SKILL = topic_of(behavioral_pb2.PutSkill).name
 CHANGE_SKILL = topic_of(behavioral_pb2.ChangeSkill).name
 LEARN_NOW = topic_of(behavioral_pb2.LearnNow).name
 LEARN = topic_of(behavioral_pb2.Learn).name
+TREND = topic_of(temporal_pb2.BehaviorTrendRequest).name
 HOUR_US = 3_600_000_000
 DAY_US = 86_400_000_000
 
@@ -112,7 +114,8 @@ class BehavioralHandlers(Handlers):
         questions = Questions(
             store, catalogue, self._selector, lambda: Tastes(catalogue, self._starting, settings), settings, self._reader_of
         )
-        self.requests: Mapping[str, RequestHandler] = questions.handlers()
+        over_time = OverTime(store, ports.settings.memory_model.evolution)
+        self.requests: Mapping[str, RequestHandler] = {**questions.handlers(), TREND: over_time.trend}
 
     def prepare(self, events: Sequence[Event]) -> None:
         """Ask the model, before the transaction, for what selection requests leave open."""

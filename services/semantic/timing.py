@@ -11,11 +11,11 @@ from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.domain.gate.statement import Known, Statement
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.temporal.evolution import Step, evolution
-from aico_memory.domain.temporal.prediction import Prediction, predict
 from aico_memory.domain.temporal.series import field_series, stated_series
-from aico_memory.domain.temporal.trends import Point, trend
+from aico_memory.domain.temporal.trends import Point
 from aico_memory.domain.temporal.versions import Span, Version, at, during
 from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.runtime.trend_answers import trend_answer
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import EvolutionSettings
 from aico_memory.stores.semantic.port import SemanticStore
@@ -91,33 +91,8 @@ class Timing:
             raise InvalidMessage("A trend is that of one fact or of one reading", "Give memory_id or predicate.")
         what = request.what or VALUE
         series = self._series(what, self._reach.key_of(request.about, asker), request.about)
-        since_us, until_us = request.since_us or -OPEN, request.until_us or OPEN
-        series = tuple(point for point in series if since_us <= point.at_us < until_us)
-        answer = temporal_pb2.TrendAnswer()
-        answer.points.extend(temporal_pb2.TrendPoint(at_us=one.at_us, value=one.value) for one in series[-_MOST:])
-        found = trend(series, self._figures)
-        if found is None:
-            answer.unknown = f"{len(series)} values; {self._figures.trend_points} of different moments are needed"
-        else:
-            answer.slope, answer.volatility = found.slope, found.volatility
-            for change in found.changes:
-                answer.changes.add(
-                    at_us=change.at_us, before=change.before, after=change.after, p_value=change.p_value
-                )  # fmt: skip
-        if request.predict_at_us:
-            self._predict(answer, series, request.predict_at_us, _ANY if what == VALUE else _UNIT)
-        return answer
-
-    def _predict(
-        self, answer: temporal_pb2.TrendAnswer, series: Sequence[Point], at_us: int, bounds: tuple[float, float]
-    ) -> None:
-        answer.predicted_at_us = at_us
-        expected = predict(series, at_us, bounds, self._figures)
-        if isinstance(expected, Prediction):
-            answer.predicted, answer.coverage = expected.value, expected.coverage
-            answer.predicted_low, answer.predicted_high = expected.low, expected.high
-        else:
-            answer.prediction_unknown = expected.reason
+        bounds = _ANY if what == VALUE else _UNIT
+        return trend_answer(series, bounds, request.since_us, request.until_us, request.predict_at_us, self._figures)
 
     def _series(self, what: str, meant: Meant, about: temporal_pb2.FactsAbout) -> tuple[Point, ...]:
         if what == VALUE:

@@ -392,6 +392,51 @@ class TrendRequest(_message.Message):
 Global___TrendRequest: _TypeAlias = TrendRequest  # noqa: Y015
 
 @_typing.final
+class BehaviorTrendRequest(_message.Message):
+    """The same of what was learned about a user: the confidence of a skill, or a dimension of the preferred style."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    SKILL_ID_FIELD_NUMBER: _builtins.int
+    DIMENSION_FIELD_NUMBER: _builtins.int
+    BUCKET_FIELD_NUMBER: _builtins.int
+    SINCE_US_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
+    PREDICT_AT_US_FIELD_NUMBER: _builtins.int
+    AT_US_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    skill_id: _builtins.str
+    """One of the two."""
+    dimension: _builtins.str
+    bucket: _builtins.int
+    """Context bucket of the dimension."""
+    since_us: _builtins.int
+    until_us: _builtins.int
+    predict_at_us: _builtins.int
+    at_us: _builtins.int
+    """What it was at that moment; 0: not asked."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        skill_id: _builtins.str = ...,
+        dimension: _builtins.str = ...,
+        bucket: _builtins.int = ...,
+        since_us: _builtins.int = ...,
+        until_us: _builtins.int = ...,
+        predict_at_us: _builtins.int = ...,
+        at_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "bucket", b"bucket", "dimension", b"dimension", "predict_at_us", b"predict_at_us", "since_us", b"since_us", "skill_id", b"skill_id", "until_us", b"until_us", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BehaviorTrendRequest: _TypeAlias = BehaviorTrendRequest  # noqa: Y015
+
+@_typing.final
 class TrendPoint(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -457,6 +502,7 @@ class TrendAnswer(_message.Message):
     PREDICTED_LOW_FIELD_NUMBER: _builtins.int
     PREDICTED_HIGH_FIELD_NUMBER: _builtins.int
     COVERAGE_FIELD_NUMBER: _builtins.int
+    VALUE_THEN_FIELD_NUMBER: _builtins.int
     unknown: _builtins.str
     """Why there is no trend: the values are too few, or of one moment; empty where there is one."""
     slope: _builtins.float
@@ -470,6 +516,8 @@ class TrendAnswer(_message.Message):
     predicted_high: _builtins.float
     coverage: _builtins.float
     """Share of futures that the interval is to contain."""
+    value_then: _builtins.float
+    """The value that held at the moment that was asked for; not set where none was asked for, or none held."""
     @_builtins.property
     def points(self) -> _containers.RepeatedCompositeFieldContainer[Global___TrendPoint]: ...
     @_builtins.property
@@ -488,12 +536,15 @@ class TrendAnswer(_message.Message):
         predicted_low: _builtins.float = ...,
         predicted_high: _builtins.float = ...,
         coverage: _builtins.float = ...,
+        value_then: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_value_then", b"_value_then", "value_then", b"value_then"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "coverage", b"coverage", "points", b"points", "predicted", b"predicted", "predicted_at_us", b"predicted_at_us", "predicted_high", b"predicted_high", "predicted_low", b"predicted_low", "prediction_unknown", b"prediction_unknown", "slope", b"slope", "unknown", b"unknown", "volatility", b"volatility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_value_then", b"_value_then", "changes", b"changes", "coverage", b"coverage", "points", b"points", "predicted", b"predicted", "predicted_at_us", b"predicted_at_us", "predicted_high", b"predicted_high", "predicted_low", b"predicted_low", "prediction_unknown", b"prediction_unknown", "slope", b"slope", "unknown", b"unknown", "value_then", b"value_then", "volatility", b"volatility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__value_then: _TypeAlias = _typing.Literal["value_then"]  # noqa: Y015
+    _WhichOneofArgType__value_then: _TypeAlias = _typing.Literal["_value_then", b"_value_then"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value_then) -> _WhichOneofReturnType__value_then | None: ...
 
 Global___TrendAnswer: _TypeAlias = TrendAnswer  # noqa: Y015
 
