@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aico_memory import MemoryClient
 from aico_memory.errors import NotFound
+from aico_memory.runtime.processes import restart_process
 from tests.support.chat_server import ChatServer, asked_message, chat_server, claim, completion, facts, say
 from tests.support.deployment import Deployment, MakeDeployment, eventually, said
 
@@ -123,3 +127,51 @@ def test_a_host_that_is_not_named_gets_no_word(make_deployment: MakeDeployment, 
         assert "allowed_hosts" in line
     assert server.bodies == []
     assert "allowed_hosts" in json.dumps(deployment.status())
+
+
+def test_a_recording_brings_what_the_model_read_without_the_model(
+    make_deployment: MakeDeployment, server: ChatServer, tmp_path: Path
+) -> None:
+    stream = tmp_path / "said.stream"
+    first = configured(make_deployment, server.url)
+    with first.client() as client:
+        (event_id,) = client.add(said(GOOD), "ana")
+        told(client, event_id, "ana", "model local")
+        before = client.recall("Where do I live?", "ana")["results"]
+    first.ok("record", str(stream))
+    first.down()
+    asked = len(server.bodies)
+    other = make_deployment("other")
+    other.up()
+    assert other.ok("replay", str(stream), "--json").json["unexpected"] == []
+    with other.client() as client:
+        told(client, event_id, "ana", "model local")
+        after = client.recall("Where do I live?", "ana")["results"]
+    assert [(fact["id"], fact["value"]) for fact in after] == [(fact["id"], fact["value"]) for fact in before]
+    assert len(server.bodies) == asked
+
+
+def test_a_worker_that_is_killed_while_the_model_thinks_loses_nothing_and_doubles_nothing(
+    make_deployment: MakeDeployment, server: ChatServer
+) -> None:
+    held = threading.Event()
+
+    def slow(body: dict[str, Any], handler: BaseHTTPRequestHandler) -> None:
+        held.set()
+        server.released.wait(30)
+        answer(body, handler)
+
+    server.answer = slow
+    deployment = configured(make_deployment, server.url, timeout_seconds="60")
+    with deployment.client() as client:
+        (event_id,) = client.add(said(GOOD), "ana")
+        client.flush(60)
+        assert held.wait(60)
+        restart_process(deployment.home, "semantic", 60.0, signal.SIGKILL)
+        server.answer = answer
+        server.released.set()
+        assert "1 facts" in told(client, event_id, "ana", "model local")[0]
+        (home,) = client.recall("Where do I live?", "ana")["results"]
+        assert (home["value"], home["evidence"]) == ("Oslo", [event_id])
+        explained = client.explain(event_id, "ana")["events"][0]
+        assert len([line for line in explained["trace"] if line.startswith("model local")]) == 1
