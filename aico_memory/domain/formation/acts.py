@@ -31,6 +31,8 @@ class Speech:
     denied: bool = False
 
 
+# "pozitifmiş": so it is said.
+_SAID_TO_BE = re.compile("(?<=\\w{3})y?m[ıiuü]ş$")
 _TOLD = re.compile(r"(?i)\b(?:did|have) i\b|\bdid you know\b|\bich\b|\bwusstest\b")
 
 
@@ -135,5 +137,5 @@ def bare_value(text: str, grammar: Grammar) -> str:
     if grammar.code == "tr" and words:
         from aico_memory.domain.formation.turkish_words import split_case
 
-        words[-1] = split_case(words[-1])[1]
+        words[-1] = _SAID_TO_BE.sub("", split_case(words[-1])[1])
     return trim(re.sub(r"\s+", " ", " ".join(words)))

@@ -43,7 +43,7 @@ def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[
         singular = next(
             (bare.removesuffix(end) for end in ("n", "en", "e", "s") if bare.removesuffix(end) in grammar.relations), ""
         )
-        bare = singular or bare
+        bare = grammar.synonyms.get(singular, singular) or bare
     for candidate in (noun, bare):
         if name := tables.nouns.get((grammar.code, candidate)):
             known = tables.predicates[name]
@@ -51,7 +51,7 @@ def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[
     for favourite in grammar.words["favourites"]:
         if bare.startswith(favourite):
             what = bare.removeprefix(favourite).strip(" -")
-            return f"favourite:{what}", True, "preference"
+            return f"favourite:{grammar.synonyms.get(what, what)}", True, "preference"
     if bare in grammar.relations:
         return ATTRIBUTE + bare, grammar.relations[bare], "profile"
     last = bare.split()[-1] if bare else ""
@@ -201,6 +201,9 @@ def unpreposed(value: str, grammar: Grammar) -> str:
     if grammar.code == "tr" and words:
         words[-1] = split_case(words[-1])[1]
     while len(words) > 1 and lower_in(words[0], grammar.code) in grammar.words["prepositions"] | grammar.words["determiners"]:
+        if lower_in(words[0], grammar.code).removesuffix("s") in grammar.calendar.weekdays:
+            # "samstags um 9"
+            break
         words.pop(0)
     return trim(" ".join(words))
 

@@ -100,6 +100,9 @@ def _verb_at(words: list[str], lowered: list[str], grammar: Grammar) -> int:
         ):
             # "Launch got pushed": a noun.
             continue
+        if at == 0 and tense == "progressive" and _later(lowered, at, grammar):
+            # "Swimming lessons have been moved".
+            continue
         if lowered[0] in grammar.words["subjects"] or at == 0:
             return at
         before = lowered[at - 1]

@@ -97,6 +97,9 @@ def shorten(value: str, grammar: Grammar) -> str:
     words = trim(value).split()
     lead, tail = grammar.words.get("determiners", frozenset()), grammar.words.get("tails", frozenset())
     while len(words) > 1 and lower_in(words[0], grammar.code) in lead:
+        if words[-1][:1].isdigit() and lower_in(words[0], grammar.code).removesuffix("s") in grammar.calendar.weekdays:
+            # "samstags um 9"
+            break
         words.pop(0)
     while len(words) > 1 and lower_in(trim(words[-1]), grammar.code) in tail:
         words.pop()

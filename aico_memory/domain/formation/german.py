@@ -125,6 +125,15 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
         return None
     lowered = [lower(word) for word in words]
     finite = _place_of_verb(words, lowered, subordinate, grammar)
+    if finite < 0 and COMMA in words[1:]:
+        # What is told stands first; the rest is said beside it.
+        words = words[: words.index(COMMA, 1)]
+        lowered = lowered[: len(words)]
+    if finite < 0 and len(words) > 1 and words[-1][:1].islower() and grammar.tenses.get(lowered[-1]) in ("participle", "two"):
+        # "Heute bei Celonis angefangen": who speaks did.
+        frame.subject, frame.inherited = (before.subject, True) if before else (Party(), False)
+        _complete(frame, _HAVE, words, grammar)
+        return frame if frame.verb else None
     if finite < 0:
         return _infinitive(frame, words, lowered, grammar, before)
     form = lowered[finite]

@@ -26,6 +26,7 @@ from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
 from aico_memory.domain.formation.wording import COMMA, commas, first_of, lower_in, squeeze
 
 MAX_VALUE_WORDS = 12
+EMPLOYER = "employer"
 
 
 def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> list[Found]:
@@ -46,8 +47,13 @@ def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, gr
 
 def _specific(found: list[Found], tables: FormationTables) -> list[Found]:
     """Without the general readings where there is a specific one."""
-    below = {name for one in found if (known := tables.predicates.get(one.predicate)) for name in known.over}
-    found = [one for one in found if one.predicate not in below]
+    below = {name: one.value.split() for one in found if (known := tables.predicates.get(one.predicate)) for name in known.over}
+    # "I'm in the payments team at Revolut" names an employer beside the team, "I'm in the payments team" does not.
+    found = [
+        one for one in found
+        if one.predicate not in below
+        or (one.predicate == EMPLOYER and one.value and not set(one.value.split()) & set(below[EMPLOYER]))
+    ]  # fmt: skip
     general = {one.predicate for one in found if (known := tables.predicates.get(one.predicate)) and known.general}
     return [one for one in found if one.predicate not in general] or found
 
@@ -175,6 +181,10 @@ def _match(
             if noun and predicate.name == TIME:
                 return Found(noun, TIME, value, True, "fact", pattern.act)
             if noun:
+                folks = frame.subject.noun in grammar.words["people"] or frame.subject.noun in grammar.relations
+                if folks and not frame.subject.name:
+                    # "The kids renamed the puppy".
+                    return Found(SPEAKER, *_noun_fields(noun, value, tables, grammar), pattern.act)
                 return Found(frame.subject.subject, *_noun_fields(noun, value, tables, grammar), pattern.act)
             name = predicate.name
             if name == "home_city" and pattern.act == "" and _is_thing(frame, grammar):

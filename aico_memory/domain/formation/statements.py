@@ -100,6 +100,13 @@ def _sentence(  # noqa: PLR0912, PLR0915
     phrases = find_times(lower_in(speech.text, grammar.code), grammar.calendar, grammar.code, said_at_us, zone)
     held = _hold(speech.text, phrases)
     raw = [speech.text[phrase.start : phrase.end] for phrase in phrases]
+    if speech.act == "correct" and speech.elliptic and speech.elliptic != speech.text and _is_value(speech.elliptic):
+        said = _elliptic(result, speech, raw, grammar, tables, said_at_us, zone, recent, sentence)
+        if said:
+            # "Correction: B negative, I've just looked": what follows is said beside it.
+            result.facts.extend(said)
+            result.strong = True
+            return
     before: Frame | None = None
     before_facts = len(result.facts)
     found_any = False
@@ -130,6 +137,12 @@ def _sentence(  # noqa: PLR0912, PLR0915
         if pet := next((fact for fact in facts if fact.predicate == "pet" and fact.act == "assert"), None):
             # "I have a dog, he's called Rex."
             result.last_party = Party(noun=pet.value.casefold(), possessed=True)
+        elif who := next((fact.value for fact in facts if fact.predicate == "owns" and fact.act == "assert"), ""):
+            noun = lower_in(who, grammar.code)
+            if noun in grammar.relations or noun.split()[-1] in grammar.relations:
+                # "I have a girlfriend now! Her name is Alba."
+                result.facts = [fact for fact in result.facts if fact not in facts]
+                result.last_party = Party(noun=noun, possessed=True)
     if speech.act == "correct" and not found_any and not question:
         said = _elliptic(result, speech, raw, grammar, tables, said_at_us, zone, recent, sentence)
         result.facts.extend(said)
@@ -184,6 +197,11 @@ def _moved(result: Statements, start: int) -> None:
             and fact.valid_until_us == OPEN
         ):
             result.facts[place] = replace(fact, predicate="home_city", kind="profile")
+
+
+def _is_value(text: str) -> bool:
+    """Whether a few words are a value by themselves: a name or a number."""
+    return len(text.split()) <= 4 and (text[:1].isupper() or any(letter.isdigit() for letter in text))
 
 
 def _hold(text: str, phrases: Sequence[TimePhrase]) -> str:

@@ -10,6 +10,8 @@ from aico_memory.domain.formation.turkish_words import genitive, maybe_cases, sp
 from aico_memory.domain.formation.wording import COMMA, lower_in, squeeze
 
 # "hesabımı": a thing of one's own with an ending of case, never part of a name.
+# "toplantısı"
+_OWNED = re.compile("s[ıiuü]$")
 _MINE_CASED = re.compile("m(?:[ıiuü]z)?[ıiuüae]$")
 
 
@@ -48,7 +50,8 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
     low = [low_tr(word) for word in words]
     if low[0] in grammar.words["pronouns"]:
         return 1, party
-    event = next((at for at, word in enumerate(low[:5]) if word in grammar.words["events"]), -1)
+    events = grammar.words["events"]
+    event = next((at for at, word in enumerate(low[:5]) if {word, word[:-1], _OWNED.sub("", word)} & events), -1)
     if event >= 0 and not any("'" in word for word in words[: event + 1]):
         return event + 1, Party(noun=" ".join(low[: event + 1]), possessed=True)
     for at in range(min(4, len(words))):

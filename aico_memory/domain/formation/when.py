@@ -23,6 +23,8 @@ from dateutil.relativedelta import relativedelta
 from aico_memory.domain.formation.grammar import Calendar
 from aico_memory.domain.memory import OPEN
 
+# "the 20th", "20."
+_DAY_ALONE = re.compile(r"(?:the )?(\d{1,2})(?:\.|st|nd|rd|th)")
 DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
 _EDGES = ("end_words", "start_words", "middle_words")
 _KINDS = ("since", "from", "until", "held", "lasting", "ago", "ahead", "at")
@@ -217,6 +219,8 @@ def _number(word: str, calendar: Calendar) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _calendar_date(phrase: str, language: str, base: datetime, past: bool) -> datetime | None:
+    if bare := _DAY_ALONE.fullmatch(phrase):
+        return _day_of_month(int(bare[1]), base, past)
     settings = {
         "RELATIVE_BASE": base,
         "PREFER_DATES_FROM": "past" if past else "future",
@@ -226,6 +230,19 @@ def _calendar_date(phrase: str, language: str, base: datetime, past: bool) -> da
         "PARSERS": ["absolute-time"],
     }
     return dateparser.parse(phrase, languages=[language], settings=settings)
+
+
+def _day_of_month(day: int, base: datetime, past: bool) -> datetime | None:
+    """The nearest such day of a month before or after (today counts)."""
+    for months in range(3):
+        moment = base.replace(day=1) + relativedelta(months=-months if past else months)
+        try:
+            found = moment.replace(day=day)
+        except ValueError:
+            continue
+        if (found.date() <= base.date()) if past else (found.date() >= base.date()):
+            return found
+    return None
 
 
 def _frozen(calendar: Calendar) -> _ByIdentity:

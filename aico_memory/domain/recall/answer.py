@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import OPEN
+from aico_memory.domain.recall.groups import Group, grouped, head_of, kin
 from aico_memory.domain.recall.matching import covered, same_head, stems
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.timeline import ATTRIBUTE, THINGS, Held, at
@@ -28,14 +29,6 @@ class RecallFigures:
     least_known: float = 1.5
 
 
-@dataclass(slots=True)
-class _Group:
-    subject: str
-    predicate: str
-    held: list[Held]
-    score: float = 0.0
-
-
 def recall(
     question: Question,
     held: Sequence[Held],
@@ -46,7 +39,7 @@ def recall(
 ) -> list[Held]:
     """What answers the question and held at `as_of`, the best evidence of its kind; empty where nothing did."""
     at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
-    groups = _grouped(held)
+    groups = grouped(held)
     about = _subjects(question, groups, tables)
     for group in groups:
         group.score = _score(group, question, about, tables)
@@ -66,66 +59,13 @@ def recall(
     if (known := tables.predicates.get(best.predicate)) and known.planned:
         # "Where are we going in June?" asks for the plan, whenever it was made.
         at_us = as_of_us
-    answer = at(_kin(best, groups, tables), at_us)
+    answer = at(kin(best, groups, tables), at_us) or at(kin(best, groups, tables, near=True), at_us)
     if not answer:
         answer = _fallen_back(best, groups, tables, at_us)
     return _narrowed(answer, best, question, tables)
 
 
-def _kin(best: _Group, groups: Sequence[_Group], tables: FormationTables) -> list[Held]:
-    """What was kept of the same thing under a longer or shorter name ("locker code", "locker code at the pool")."""
-    noun = best.predicate.partition(":")[2]
-    language = best.held[0].fact.language
-    if best.predicate in THINGS and best.subject != SPEAKER:
-        head = stems(head_of(best.subject, language, tables), language)
-        return [
-            one
-            for group in groups
-            if group.predicate == best.predicate and group.subject != SPEAKER
-            and (group is best or (_within(group.subject, best.subject, language)
-                 and stems(head_of(group.subject, language, tables), language) == head))
-            for one in group.held
-        ]  # fmt: skip
-    if not noun or not best.held[0].fact.single_valued:
-        return best.held
-    words, core = stems(noun, language), stems(head_of(noun, language, tables), language)
-    kin = list(best.held)
-    for group in groups:
-        kind, _, other = group.predicate.partition(":")
-        if group is best or group.subject != best.subject or kind != best.predicate.partition(":")[0]:
-            continue
-        if stems(head_of(other, language, tables), language) == core:
-            theirs = stems(other, language)
-            kin += group.held if theirs <= words or words <= theirs else []
-    return kin
-
-
-def _within(one: str, other: str, language: str) -> bool:
-    left, right = stems(one, language), stems(other, language)
-    return left <= right or right <= left
-
-
-def head_of(noun: str, language: str, tables: FormationTables) -> str:
-    """A noun phrase without what stands behind its head ("the locker code at the pool")."""
-    grammar = tables.grammars.get(language)
-    words = noun.split()
-    if grammar is None:
-        return noun
-    at = next((i for i, word in enumerate(words) if i and word in grammar.words["prepositions"] | {"der", "des"}), len(words))
-    # "büro-türcode" is a türcode.
-    return " ".join(words[:at]).split("-")[-1] if language == "de" else " ".join(words[:at])
-
-
-def _grouped(held: Sequence[Held]) -> list[_Group]:
-    groups: dict[tuple[str, str], _Group] = {}
-    for one in held:
-        if not one.invalid:
-            key = (one.subject, one.predicate)
-            groups.setdefault(key, _Group(*key, [])).held.append(one)
-    return list(groups.values())
-
-
-def _subjects(question: Question, groups: Sequence[_Group], tables: FormationTables) -> frozenset[str]:
+def _subjects(question: Question, groups: Sequence[Group], tables: FormationTables) -> frozenset[str]:
     """Subjects other than the speaker that the question names."""
     found = set()
     for group in groups:
@@ -169,7 +109,7 @@ def _subjects(question: Question, groups: Sequence[_Group], tables: FormationTab
     return frozenset(found)
 
 
-def _score(group: _Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:
+def _score(group: Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:
     known = question.predicates.get(group.predicate, 0.0)
     noun_score = _noun_score(group, question, tables)
     if group.subject == SPEAKER:
@@ -200,7 +140,7 @@ def _nouns(predicate: str, question: Question, tables: FormationTables) -> list[
     return [surface.nouns] if surface else []
 
 
-def _noun_score(group: _Group, question: Question, tables: FormationTables) -> float:
+def _noun_score(group: Group, question: Question, tables: FormationTables) -> float:
     kind, _, noun = group.predicate.partition(":")
     if not noun:
         return _verb_score(group, question) if group.subject == SPEAKER else 0.0
@@ -220,7 +160,7 @@ def _noun_score(group: _Group, question: Question, tables: FormationTables) -> f
     return 0.6 * len(shared) / max(1, len(words)) if shared else 0.0
 
 
-def _verb_score(group: _Group, question: Question) -> float:
+def _verb_score(group: Group, question: Question) -> float:
     """An open predicate is named by its verb."""
     if ":" in group.predicate or group.held[0].fact.language != question.language:
         return 0.0
@@ -229,13 +169,13 @@ def _verb_score(group: _Group, question: Question) -> float:
 
 
 def _best(
-    groups: list[_Group],
+    groups: list[Group],
     question: Question,
     about: frozenset[str],
     tables: FormationTables,
     similarity: Similarity,
     figures: RecallFigures,
-) -> _Group | None:
+) -> Group | None:
     eligible = [group for group in groups if (group.subject in about) == bool(about) or group.score > 0]
     if about or question.relations:
         eligible = [group for group in eligible if group.subject in about or group.score > 0]
@@ -256,6 +196,9 @@ def _best(
     if question.predicates and not eligible:
         return None
     open_groups = [group for group in eligible if about or (group.subject == SPEAKER and not question.relations)]
+    if about and not question.naming:
+        # Who Lena is answers nothing that is asked about her.
+        open_groups = [group for group in open_groups if group.subject in about]
     known = [name for name, said in question.predicates.items() if said >= figures.least_known]
     if any(not tables.predicates[name].general for name in known):
         # It asks for something well known of which nothing is held: only what has no known name may be meant.
@@ -272,7 +215,7 @@ def _best(
     return group if score >= figures.least_similarity else None
 
 
-def _likeness(groups: Sequence[_Group], similarity: Similarity) -> list[float]:
+def _likeness(groups: Sequence[Group], similarity: Similarity) -> list[float]:
     texts = [one.fact.text for group in groups for one in group.held]
     values = list(similarity(texts))
     result, at_place = [], 0
@@ -282,7 +225,7 @@ def _likeness(groups: Sequence[_Group], similarity: Similarity) -> list[float]:
     return result
 
 
-def _overlap(group: _Group, question: Question) -> float:
+def _overlap(group: Group, question: Question) -> float:
     best = 0.0
     for one in group.held:
         words = stems(one.fact.text, one.fact.language) - stems(one.fact.value, one.fact.language)
@@ -290,13 +233,13 @@ def _overlap(group: _Group, question: Question) -> float:
     return best
 
 
-def _former(group: _Group, at_us: int) -> list[Held]:
+def _former(group: Group, at_us: int) -> list[Held]:
     """What held before and holds no longer, the latest."""
     over = [one for one in group.held if one.until_us <= at_us and one.until_us > one.from_us]
     return sorted(over, key=lambda one: (one.until_us, one.from_us))[-1:]
 
 
-def _fallen_back(best: _Group, groups: Sequence[_Group], tables: FormationTables, at_us: int) -> list[Held]:
+def _fallen_back(best: Group, groups: Sequence[Group], tables: FormationTables, at_us: int) -> list[Held]:
     known = tables.predicates.get(best.predicate)
     for name in known.falls_back if known else ():
         for group in groups:
@@ -305,7 +248,7 @@ def _fallen_back(best: _Group, groups: Sequence[_Group], tables: FormationTables
     return []
 
 
-def _narrowed(answer: list[Held], group: _Group, question: Question, tables: FormationTables) -> list[Held]:
+def _narrowed(answer: list[Held], group: Group, question: Question, tables: FormationTables) -> list[Held]:
     """Where the question names some of many values, those, even if none of them holds; else all."""
     if not answer or answer[0].fact.single_valued:
         return answer
@@ -321,7 +264,7 @@ def _named(one: Held, question: Question) -> bool:
     return bool(words) and words <= question.stems
 
 
-def _left_over(question: Question, group: _Group, tables: FormationTables) -> bool:
+def _left_over(question: Question, group: Group, tables: FormationTables) -> bool:
     """Whether the question names something beside what it asks for: a word that is neither of grammar nor of the predicate."""
     grammar = tables.grammars[question.language]
     known = tables.predicates.get(group.predicate)
