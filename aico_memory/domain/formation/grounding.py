@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from aico_memory.domain.formation.claimed_time import Disagrees, claimed_validity
+from aico_memory.domain.formation.closing_marks import tells_a_correction, tells_an_end
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -71,15 +72,19 @@ def grounded(claim: AnsweredFact, ground: Ground) -> FormedFact | Refused:
     if isinstance(validity, Disagrees):
         return Refused(validity.rule, validity.reason, "")
     known = ground.tables.predicates.get(claim.predicate)
+    act = claim.act
+    if act == "correct" and not tells_a_correction(ground.told.text, ground.grammar, ground.tables):
+        # Nothing says that what stood before was wrong: then it is a change, and what stood before stays true of its time.
+        act = "assert"
     kind = known.kind if known else "fact" if claim.kind == "profile" else claim.kind
     key = _key(value, ground.grammar)
-    corrected = _key(squeeze(claim.corrected or ""), ground.grammar) if claim.act == "correct" else ""
-    until_us = OPEN if claim.act in _CLOSING else validity.until_us
+    corrected = _key(squeeze(claim.corrected or ""), ground.grammar) if act == "correct" else ""
+    until_us = OPEN if act in _CLOSING else validity.until_us
     return FormedFact(
         text=_standalone(claim, ground), kind=kind if kind not in {"", "date"} else "fact",
         subject=_subject_key(claim.subject), predicate=claim.predicate, value=value, object_key=key,
-        single_valued=bool(known and known.single_valued), act=claim.act,
-        corrected=key if claim.act in _CLOSING else corrected,
+        single_valued=bool(known and known.single_valued), act=act,
+        corrected=key if act in _CLOSING else corrected,
         valid_from_us=validity.from_us, valid_until_us=until_us,
         temporal_type="time_bounded" if until_us < OPEN else "persistent", entities=ground.entities,
         language=ground.language, confidence_base=_STATED if value else _INFERRED, source="llm_extract",
@@ -142,6 +147,8 @@ def _corrected(claim: AnsweredFact, ground: Ground) -> Refused | None:
         known = ground.tables.predicates.get(claim.predicate)
         if known is None or not known.single_valued:
             return Refused("value_missing", "It is not said which of many values ends", "")
+    if claim.act in _CLOSING and not tells_an_end(_sentence(claim, ground), ground.grammar, ground.tables):
+        return Refused("ending_not_said", "Nothing in the sentence tells that anything is over", "")
     return None
 
 

@@ -118,6 +118,37 @@ def test_what_is_denied_asked_or_said_of_others_is_not_stated(
     assert judged(text, tables, claim(evidence=quote)) == ([], [rule])
 
 
+@pytest.mark.parametrize(
+    ("text", "act", "value", "taken"),
+    [
+        ("I no longer live in Oslo.", "end", "Oslo", True),
+        ("I never lived in Oslo.", "retract", "Oslo", True),
+        ("Ich wohne nicht mehr in Oslo.", "end", "Oslo", True),
+        ("Artık Oslo'da oturmuyorum.", "end", "Oslo", True),
+        ("I quit the gym in Oslo.", "end", "the gym in Oslo", True),
+        ("I really love living in Oslo.", "end", "Oslo", False),
+        ("I live in Oslo and work at sea.", "retract", "Oslo", False),
+        ("Ich wohne gern in Oslo.", "end", "Oslo", False),
+        ("J'habite à Oslo.", "end", "Oslo", False),
+    ],
+)
+def test_a_models_word_alone_ends_nothing(text: str, act: str, value: str, taken: bool, tables: FormationTables) -> None:
+    facts, refused = judged(text, tables, claim(act=act, value=value, evidence=text))
+    if taken:
+        assert [(fact.act, fact.corrected != "") for fact in facts] == [(act, True)]
+    else:
+        assert refused == ["ending_not_said"]
+
+
+def test_a_correction_that_nothing_marks_is_a_change(tables: FormationTables) -> None:
+    text = "I settled for good in Oslo after Rome."
+    (fact,), _ = judged(text, tables, claim(act="correct", corrected="Rome"))
+    assert (fact.act, fact.corrected) == ("assert", "")
+    marked = "Sorry, I meant Oslo and not Rome: I settled for good in Oslo."
+    (fact,), _ = judged(marked, tables, claim(act="correct", corrected="Rome"))
+    assert (fact.act, fact.corrected) == ("correct", "rome")
+
+
 def test_a_sentence_without_a_subject_speaks_of_its_author(tables: FormationTables) -> None:
     (fact,), _ = judged("Moved to Oslo last week!", tables, claim(evidence="Moved to Oslo"))
     assert fact.value == "Oslo"
