@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         behavior,
         bench,
         clock,
+        disclosure,
         doctor,
         facts,
         graph,

@@ -89,20 +89,29 @@ def search(
     face.show(found, lambda data: _print_results(face, data))
 
 
-@command(app, "context", "context 'What should I cook tonight?' --user ana --max-tokens 400", panel=PANEL)
+@command(app, "context", "context 'What should I cook tonight?' --user ana --max-tokens 400",
+         "context 'Where did I live?' -u ana --as-of 2026-01-01T00:00:00Z --explain", panel=PANEL)  # fmt: skip
 def context_command(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="What is about to be answered.")],
     user: User = "me",
     session: Session = None,
     max_tokens: Annotated[int, typer.Option(min=1, help="Room in the prompt.")] = 800,
+    as_of: Annotated[str | None, typer.Option(help="What was true then: ISO 8601 with zone.")] = None,
+    known_as_of: Annotated[str | None, typer.Option(help="What was known then.")] = None,
+    zone: Annotated[str | None, typer.Option(help="IANA zone in which the question's own dates are meant.")] = None,
+    mood: Annotated[float | None, typer.Option(min=-1, max=1, help="How the one who asks feels.")] = None,
+    explain: Annotated[bool, typer.Option(help="Show why each item is there, and what was left out by which rule.")] = False,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """The block of text to put into a prompt, with where it comes from and the time of each stage."""
     face = face_of(context)
     with face.client() as client:
-        answer = client.context(query, user, session_id=session, max_tokens=max_tokens, group_id=group, project_id=project)
+        answer = client.context(
+            query, user, session_id=session, max_tokens=max_tokens, explain=explain, group_id=group, project_id=project,
+            as_of=as_of, known_as_of=known_as_of, zone=zone, mood=mood,
+        )  # fmt: skip
     face.show(answer, lambda data: _print_context(face, data))
 
 
@@ -215,6 +224,15 @@ def _print_results(face: Face, found: dict[str, Any]) -> None:
 def _print_context(face: Face, answer: dict[str, Any]) -> None:
     face.write(answer["text"])
     stages = "  ".join(f"{stage} {milliseconds:.1f}" for stage, milliseconds in answer["timings_ms"].items())
-    face.err.print(f"[dim]{answer['tokens']} tokens, {len(answer['items'])} items; ms: {stages}[/]")
+    kept = " (kept)" if answer["cached"] else ""
+    face.err.print(f"[dim]{answer['tokens']} tokens, {len(answer['items'])} items{kept}; ms: {stages}[/]")
+    if "intent" in answer:
+        parts = f"; asked as: {' | '.join(answer['parts'])}" if answer["parts"] else ""
+        face.err.print(f"[dim]intent {answer['intent']}{escape(parts)}[/]")
+        for item in answer["items"]:
+            shares = "  ".join(f"{name} {share:+.3f}" for name, share in item["shares"].items())
+            face.err.print(f"[dim]{item['score']:.3f}  {item['id']}  {escape(shares)}[/]")
+        for left_out in answer["dropped"]:
+            face.err.print(f"[dim]left out  {left_out['id']}  {left_out['rule']}[/]")
     if answer["degraded"]:
         face.err.print(f"[yellow]degraded[/]  {escape(', '.join(answer['degraded']))}")

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from aico_memory.client.behavior_verbs import BehaviorVerbs
+from aico_memory.client.context_verbs import ContextVerbs
 from aico_memory.client.fact_verbs import FactVerbs
 from aico_memory.client.graph_verbs import GraphVerbs
 from aico_memory.client.memory_verbs import MemoryVerbs
@@ -20,7 +21,7 @@ from aico_memory.paths import find_home
 AnyHome = str | os.PathLike[str] | None
 
 
-class AsyncMemoryClient(MemoryVerbs, FactVerbs, TimeVerbs, GraphVerbs, BehaviorVerbs, OperationVerbs):
+class AsyncMemoryClient(MemoryVerbs, ContextVerbs, FactVerbs, TimeVerbs, GraphVerbs, BehaviorVerbs, OperationVerbs):
     """A client of one home as one identity: `async with AsyncMemoryClient.connect() as client`.
 
     It connects again by itself and sends what was not acknowledged again under the same ids. It belongs to

@@ -1,4 +1,4 @@
-"""What a client can say to memory: add, search, context and the verbs on single memories."""
+"""What a client can say to memory: add, search and the verbs on single memories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from aico_memory.client.results import (
     Changed,
-    Context,
     HistoryEntry,
     Memory,
     MemoryPage,
@@ -18,7 +17,7 @@ from aico_memory.client.results import (
     SearchResults,
 )
 from aico_memory.client.session import Session
-from aico_memory.client.shapes import context_shape, history_shape, id_text, memory_shape, message_shape, search_shape
+from aico_memory.client.shapes import history_shape, id_text, memory_shape, message_shape, search_shape
 from aico_memory.client.validation import (
     MAX_QUERY,
     checked_count,
@@ -82,11 +81,13 @@ class MemoryVerbs:
         explain: bool = False,
         group_id: str | None = None,
         project_id: str | None = None,
+        profile: str | None = None,
     ) -> SearchResults:
         """Search by meaning and by words, best first.
 
         `as_of`: what was true then; `known_as_of`: what was known then; None is now. `filters`: `kind`, `tier`,
         `status` (a text or a list each), `session_id`, `since` and `until` (said in [since, until)).
+        `profile` names a ranking profile (config/ranking); None is the configured one.
         """
         user = self._session.user(user_id)
         request = context_pb2.SearchRequest(
@@ -99,33 +100,11 @@ class MemoryVerbs:
             explain=explain,
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
+            profile=optional_text(profile, "profile"),
         )
         found = search_shape(await self._session.ask(request, user), explain)
         self._remember(user, found["results"])
         return found
-
-    async def context(
-        self,
-        query: str,
-        user_id: str,
-        session_id: str | None = None,
-        max_tokens: int = 800,
-        explain: bool = False,
-        group_id: str | None = None,
-        project_id: str | None = None,
-    ) -> Context:
-        """The block of text to put before a model that is about to answer `query`, with where it comes from."""
-        user = self._session.user(user_id)
-        request = context_pb2.ContextRequest(
-            user_id=user,
-            query=checked_text(query, "query", MAX_QUERY),
-            session_id=optional_text(session_id, "session_id"),
-            max_tokens=checked_count(max_tokens, "max_tokens", 1_000_000),
-            explain=explain,
-            group_id=optional_text(group_id, "group_id"),
-            project_id=optional_text(project_id, "project_id"),
-        )
-        return context_shape(await self._session.ask(request, user), explain)
 
     async def messages(self, user_id: str, session_id: str | None = None, limit: int = 100) -> list[RawMessage]:
         """The raw messages in working memory, newest last."""

@@ -121,34 +121,6 @@ class Changed(TypedDict):
     memory: Memory | None
 
 
-class ContextItem(TypedDict, total=False):
-    """One line of a context block; `shares` with explain=True."""
-
-    id: str
-    text: str
-    kind: str
-    tier: str
-    layer: str
-    score: float
-    evidence: list[str]
-    tokens: int
-    timestamp: str | None
-    shares: dict[str, float]
-
-
-class Context(TypedDict, total=False):
-    """A block of text for a prompt, and where it comes from."""
-
-    text: str
-    items: list[ContextItem]
-    timings_ms: dict[str, float]
-    degraded: list[str]
-    tokens: int
-    model: str | None
-    dropped: list[dict[str, str]]
-    intent: str
-
-
 class SkillChoice(TypedDict):
     """How to answer, and why: `shares` are those of trigger, posterior and alignment in the score."""
 

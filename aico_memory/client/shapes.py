@@ -10,8 +10,6 @@ from typing import Any
 from google.protobuf.json_format import MessageToDict
 
 from aico_memory.client.results import (
-    Context,
-    ContextItem,
     Delivered,
     Found,
     HistoryEntry,
@@ -148,39 +146,6 @@ def history_shape(memory_id: str, changes: Iterable[semantic_pb2.EvolutionRecord
                 "cause": id_text(change.cause_event_id) if change.cause_event_id else None,
             }
         )
-    return shaped
-
-
-def context_shape(answer: context_pb2.ContextAnswer, explain: bool) -> Context:
-    """The block for a prompt."""
-    shaped: Context = {
-        "text": answer.text,
-        "items": [_context_item(item, explain) for item in answer.items],
-        "timings_ms": {timing.stage: timing.milliseconds for timing in answer.timings},
-        "degraded": list(answer.degraded),
-        "tokens": answer.tokens,
-        "model": answer.model or None,
-    }
-    if explain:
-        shaped["intent"] = answer.intent
-        shaped["dropped"] = [{"id": item.id, "rule": item.rule} for item in answer.dropped]
-    return shaped
-
-
-def _context_item(item: context_pb2.ContextItem, explain: bool) -> ContextItem:
-    shaped: ContextItem = {
-        "id": item.id,
-        "text": item.text,
-        "kind": item.kind,
-        "tier": item.tier,
-        "layer": item.layer,
-        "score": item.score,
-        "evidence": [id_text(event) for event in item.evidence],
-        "tokens": item.tokens,
-        "timestamp": format_us(item.said_at_us),
-    }
-    if explain:
-        shaped["shares"] = {share.feature: share.value for share in item.shares}
     return shaped
 
 

@@ -14,7 +14,6 @@ from aico_memory.client.asynchronous import AnyHome, AsyncMemoryClient
 from aico_memory.client.memory_verbs import Moment
 from aico_memory.client.results import (
     Changed,
-    Context,
     Delivered,
     FeedbackOutcome,
     HistoryEntry,
@@ -28,6 +27,7 @@ from aico_memory.client.results import (
 )
 from aico_memory.client.session import Session
 from aico_memory.client.stream import EventStream
+from aico_memory.client.synchronous_context import SynchronousContext
 from aico_memory.client.synchronous_facts import SynchronousFacts
 from aico_memory.client.synchronous_graph import SynchronousGraph
 from aico_memory.client.synchronous_learning import SynchronousLearning
@@ -41,7 +41,7 @@ _END_SECONDS = 0.5
 _LOOK_SECONDS = 1.0
 
 
-class MemoryClient(SynchronousFacts, SynchronousTime, SynchronousGraph, SynchronousLearning):
+class MemoryClient(SynchronousContext, SynchronousFacts, SynchronousTime, SynchronousGraph, SynchronousLearning):
     """A client of one home as one identity: `with MemoryClient.connect() as client`. Thread-safe.
 
     Every verb is that of AsyncMemoryClient, which documents it, and waits for the result.
@@ -121,22 +121,11 @@ class MemoryClient(SynchronousFacts, SynchronousTime, SynchronousGraph, Synchron
         explain: bool = False,
         group_id: str | None = None,
         project_id: str | None = None,
+        profile: str | None = None,
     ) -> SearchResults:
         """Search by meaning and by words, best first."""
-        return self._run(self._client.search(query, user_id, top_k, as_of, known_as_of, filters, explain, group_id, project_id))
-
-    def context(
-        self,
-        query: str,
-        user_id: str,
-        session_id: str | None = None,
-        max_tokens: int = 800,
-        explain: bool = False,
-        group_id: str | None = None,
-        project_id: str | None = None,
-    ) -> Context:
-        """The block of text to put before a model that is about to answer `query`."""
-        return self._run(self._client.context(query, user_id, session_id, max_tokens, explain, group_id, project_id))
+        found = self._client.search(query, user_id, top_k, as_of, known_as_of, filters, explain, group_id, project_id, profile)
+        return self._run(found)
 
     def messages(self, user_id: str, session_id: str | None = None, limit: int = 100) -> list[RawMessage]:
         """The raw messages in working memory, newest last."""

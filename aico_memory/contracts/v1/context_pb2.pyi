@@ -33,6 +33,7 @@ class SearchRequest(_message.Message):
     EXPLAIN_FIELD_NUMBER: _builtins.int
     GROUP_ID_FIELD_NUMBER: _builtins.int
     PROJECT_ID_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     query: _builtins.str
     top_k: _builtins.int
@@ -42,6 +43,8 @@ class SearchRequest(_message.Message):
     explain: _builtins.bool
     group_id: _builtins.str
     project_id: _builtins.str
+    profile: _builtins.str
+    """Ranking profile; empty: the configured one."""
     @_builtins.property
     def filters(self) -> _semantic_pb2.SearchFilters: ...
     def __init__(
@@ -56,10 +59,11 @@ class SearchRequest(_message.Message):
         explain: _builtins.bool = ...,
         group_id: _builtins.str = ...,
         project_id: _builtins.str = ...,
+        profile: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "filters", b"filters", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "project_id", b"project_id", "query", b"query", "top_k", b"top_k", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "filters", b"filters", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "profile", b"profile", "project_id", b"project_id", "query", b"query", "top_k", b"top_k", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -973,3 +977,206 @@ class RecallResult(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RecallResult: _TypeAlias = RecallResult  # noqa: Y015
+
+@_typing.final
+class UnifiedRequest(_message.Message):
+    """One search over all layers, with what ties a hit to the other layers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    LAYERS_FIELD_NUMBER: _builtins.int
+    TOP_K_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    query: _builtins.str
+    top_k: _builtins.int
+    """Of each layer."""
+    group_id: _builtins.str
+    project_id: _builtins.str
+    @_builtins.property
+    def layers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """L0 | L1 | L2; empty: all."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        query: _builtins.str = ...,
+        layers: _abc.Iterable[_builtins.str] | None = ...,
+        top_k: _builtins.int = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_id", b"group_id", "layers", b"layers", "project_id", b"project_id", "query", b"query", "top_k", b"top_k", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnifiedRequest: _TypeAlias = UnifiedRequest  # noqa: Y015
+
+@_typing.final
+class LayerLink(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LAYER_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
+    PRESENT_FIELD_NUMBER: _builtins.int
+    layer: _builtins.str
+    id: _builtins.str
+    what: _builtins.str
+    """rests_on | made | says"""
+    present: _builtins.bool
+    """The other end was found; false: it has expired, or was forgotten."""
+    def __init__(
+        self,
+        *,
+        layer: _builtins.str = ...,
+        id: _builtins.str = ...,
+        what: _builtins.str = ...,
+        present: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "layer", b"layer", "present", b"present", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LayerLink: _TypeAlias = LayerLink  # noqa: Y015
+
+@_typing.final
+class UnifiedHit(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LAYER_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    LINKS_FIELD_NUMBER: _builtins.int
+    SAID_AT_US_FIELD_NUMBER: _builtins.int
+    layer: _builtins.str
+    id: _builtins.str
+    """An event id on L0, a memory id on L1, a skill id on L2."""
+    kind: _builtins.str
+    text: _builtins.str
+    score: _builtins.float
+    said_at_us: _builtins.int
+    @_builtins.property
+    def links(self) -> _containers.RepeatedCompositeFieldContainer[Global___LayerLink]: ...
+    def __init__(
+        self,
+        *,
+        layer: _builtins.str = ...,
+        id: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        text: _builtins.str = ...,
+        score: _builtins.float = ...,
+        links: _abc.Iterable[Global___LayerLink] | None = ...,
+        said_at_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "kind", b"kind", "layer", b"layer", "links", b"links", "said_at_us", b"said_at_us", "score", b"score", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnifiedHit: _TypeAlias = UnifiedHit  # noqa: Y015
+
+@_typing.final
+class UnifiedResult(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HITS_FIELD_NUMBER: _builtins.int
+    DEGRADED_FIELD_NUMBER: _builtins.int
+    TIMINGS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hits(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnifiedHit]: ...
+    @_builtins.property
+    def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def timings(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.StageTiming]: ...
+    def __init__(
+        self,
+        *,
+        hits: _abc.Iterable[Global___UnifiedHit] | None = ...,
+        degraded: _abc.Iterable[_builtins.str] | None = ...,
+        timings: _abc.Iterable[_semantic_pb2.StageTiming] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "hits", b"hits", "timings", b"timings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnifiedResult: _TypeAlias = UnifiedResult  # noqa: Y015
+
+@_typing.final
+class VerifyLinksRequest(_message.Message):
+    """Follow every link between the layers of a user's memory."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    limit: _builtins.int
+    """Memories looked at."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyLinksRequest: _TypeAlias = VerifyLinksRequest  # noqa: Y015
+
+@_typing.final
+class VerifiedLinks(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    LINKS_FIELD_NUMBER: _builtins.int
+    SOUND_FIELD_NUMBER: _builtins.int
+    DANGLING_FIELD_NUMBER: _builtins.int
+    WITHOUT_RECORD_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    memories: _builtins.int
+    links: _builtins.int
+    sound: _builtins.int
+    """To an event that is still in working memory, or that has its record."""
+    complete: _builtins.bool
+    @_builtins.property
+    def dangling(self) -> _containers.RepeatedCompositeFieldContainer[Global___LayerLink]:
+        """To an event of which nothing is left."""
+
+    @_builtins.property
+    def without_record(self) -> _containers.RepeatedCompositeFieldContainer[Global___LayerLink]:
+        """Messages in working memory that have no record yet."""
+
+    def __init__(
+        self,
+        *,
+        memories: _builtins.int = ...,
+        links: _builtins.int = ...,
+        sound: _builtins.int = ...,
+        dangling: _abc.Iterable[Global___LayerLink] | None = ...,
+        without_record: _abc.Iterable[Global___LayerLink] | None = ...,
+        complete: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "dangling", b"dangling", "links", b"links", "memories", b"memories", "sound", b"sound", "without_record", b"without_record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifiedLinks: _TypeAlias = VerifiedLinks  # noqa: Y015

@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from aico_memory.domain.context.items import FULL, SHORT, ContextItem
+from aico_memory.domain.context.matching import word_stems
 
 Dropped = list[tuple[str, str]]
 # Cosine (or a stand-in) of two items, −1..1.
 Likeness = Callable[[ContextItem, ContextItem], float]
 _WORD = re.compile(r"[^\W_]+")
-# Parts of a word that other endings hang on.
-_STEM = 4
 
 
 def eligible(
@@ -109,7 +108,7 @@ def gated(items: Sequence[ContextItem], *, full: float, short: float) -> tuple[l
 
 def word_likeness(one: ContextItem, other: ContextItem) -> float:
     """Share of common word beginnings (Jaccard), 0..1: where there are no vectors to compare."""
-    left, right = _words(one.text), _words(other.text)
+    left, right = word_stems(one.text), word_stems(other.text)
     return len(left & right) / len(left | right) if left and right else 0.0
 
 
@@ -125,18 +124,14 @@ def _repeated(items: Sequence[ContextItem], covered: float, ignored: Set[str]) -
         made = [one for event in record.evidence for one in by_event.get(event, ())] if record.raw else []
         if not made:
             continue
-        words = _words(record.text, ignored)
-        told = set[str]().union(*(_words(one.text, ignored) for one in made))
+        words = word_stems(record.text, ignored)
+        told = set[str]().union(*(word_stems(one.text, ignored) for one in made))
         if words and len(words & told) / len(words) >= covered:
             gone[record.id] = "said_by_item"
             continue
         for one in made:
-            own = _words(one.text, ignored)
+            own = word_stems(one.text, ignored)
             plain = not (one.answers or one.anchored or one.hot)
             if plain and place[one.id] > place[record.id] and own and len(own & words) / len(own) >= covered:
                 gone[one.id] = "said_by_record"
     return gone
-
-
-def _words(text: str, ignored: Set[str] = frozenset()) -> frozenset[str]:
-    return frozenset(word[:_STEM] for word in _WORD.findall(text.casefold()) if word not in ignored)

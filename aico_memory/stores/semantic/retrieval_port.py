@@ -25,7 +25,10 @@ class RetrievalReads(Protocol):
     """Reads of the store. Every one names its scopes."""
 
     def hot(self, scopes: Sequence[Scope], tier: HotTier, now_us: int) -> list[Memory]:
-        """Active items in force at `now_us` that are useful, often used and fresh; by utility, then by uses."""
+        """Active items in force at `now_us` that are useful, often used and fresh; by utility, then by uses.
+
+        Pinned constraints come first, whatever their use.
+        """
 
     def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:
         """The vectors of these memories' present texts; those without one are missing."""

@@ -14,9 +14,10 @@ from aico_memory.stores.semantic.sql_items import IN_LISTED, listed
 from aico_memory.stores.sql import Database
 
 _HOT = (
-    "m.kind <> 'record' AND m.status = 'active' AND m.tier <> 'dormant' AND m.utility >= ? AND m.access_count >= ? "
-    "AND max(m.updated_at_us, m.last_referenced_us) >= ? AND m.valid_from_us <= ? AND m.valid_until_us > ? "
-    "ORDER BY m.utility DESC, m.access_count DESC, m.memory_id LIMIT ?"
+    "m.kind <> 'record' AND m.status = 'active' AND m.tier <> 'dormant' AND m.valid_from_us <= ? AND m.valid_until_us > ? "
+    "AND (m.kind = 'constraint' AND m.pinned OR m.utility >= ? AND m.access_count >= ? "
+    "AND max(m.updated_at_us, m.last_referenced_us) >= ?) "
+    "ORDER BY m.kind = 'constraint' AND m.pinned DESC, m.utility DESC, m.access_count DESC, m.memory_id LIMIT ?"
 )
 _VECTORS = (
     "SELECT m.memory_id, v.half_floats FROM memory m JOIN vector v ON v.row_no = m.row_no AND v.version = m.version "
@@ -40,7 +41,7 @@ class SqlRetrieval:
 
     def hot(self, scopes: Sequence[Scope], tier: HotTier, now_us: int) -> list[Memory]:
         scoped, values = rows.within(scopes)
-        wanted = (tier.utility, tier.uses, tier.since_us, now_us, now_us, tier.limit)
+        wanted = (now_us, now_us, tier.utility, tier.uses, tier.since_us, tier.limit)
         return self._memories_where(f"WHERE {scoped} AND {_HOT}", [*values, *wanted])
 
     def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:

@@ -17,15 +17,20 @@ class TwinRetrieval:
         self._store = store
 
     def hot(self, scopes: Sequence[Scope], tier: HotTier, now_us: int) -> list[Memory]:
+        def anchored(one: Memory) -> bool:
+            return one.kind == "constraint" and one.pinned
+
+        def warm(one: Memory) -> bool:
+            confirmed = max(one.updated_at_us, one.last_referenced_us)
+            return one.utility >= tier.utility and one.access_count >= tier.uses and confirmed >= tier.since_us
+
         found = [
             one
             for one in self._store.tables.memories.values()
             if one.scope in scopes and one.kind != RECORD and one.status == "active" and one.tier != "dormant"
-            and one.utility >= tier.utility and one.access_count >= tier.uses
-            and max(one.updated_at_us, one.last_referenced_us) >= tier.since_us
-            and one.valid_from_us <= now_us < one.valid_until_us
+            and one.valid_from_us <= now_us < one.valid_until_us and (anchored(one) or warm(one))
         ]  # fmt: skip
-        return sorted(found, key=lambda one: (-one.utility, -one.access_count, one.memory_id))[: tier.limit]
+        return sorted(found, key=lambda one: (not anchored(one), -one.utility, -one.access_count, one.memory_id))[: tier.limit]
 
     def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:
         kept, tables = self._store.tables.vectors.get(fingerprint, {}), self._store.tables

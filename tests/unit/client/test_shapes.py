@@ -7,7 +7,8 @@ import sys
 import uuid
 
 from aico_memory.client.operation_verbs import _behind
-from aico_memory.client.shapes import choice_shape, context_shape, history_shape, memory_shape, message_shape, search_shape
+from aico_memory.client.context_shapes import context_shape
+from aico_memory.client.shapes import choice_shape, history_shape, memory_shape, message_shape, search_shape
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 
 EVENT = uuid.UUID("0198c0de-0000-7000-8000-000000000001")

@@ -130,7 +130,7 @@ def test_of_the_same_words_by_one_speaker_the_first_stays() -> None:
     said = [
         item(id_, text, "record", speaker=who)
         for id_, text, who in (("1", "I like tea", "A"), ("2", "i like  TEA!", "A"), ("3", "I like tea", "B"))
-    ]  # noqa: E501
+    ]
     kept, dropped = once_each(said, covered=0.7)
     assert ([one.id for one in kept], dropped) == (["1", "3"], [("2", "same_words")])
 

@@ -1,0 +1,118 @@
+"""Memories step by step from the command line: what there is, how it came about, everything; and all layers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from aico_memory.cli.app import app, command, group
+from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.memory import PANEL, Group, Project, User
+
+disclose = group("disclose", "Memories in as much detail as is needed, with what reading them costs.", PANEL)
+Ids = Annotated[list[str], typer.Argument(help="Ids of memories, as `disclose search` shows them.")]
+
+
+@command(
+    disclose, "search", "disclose search 'where does she live' --user ana", "disclose search tea -u ana -k 5 --kind preference"
+)
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    user: User = "me",
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results.")] = 10,
+    kind: Annotated[list[str] | None, typer.Option(help="Only these kinds; may be repeated.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="Only these states; may be repeated.")] = None,
+    since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
+    until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
+    in_group: Group = None,
+    project: Project = None,
+) -> None:
+    """What there is: a line each."""
+    face = face_of(context)
+    given = {"kind": kind or None, "status": status or None, "since": since, "until": until}
+    filters = {key: value for key, value in given.items() if value is not None}
+    with face.client() as client:
+        found = client.disclose(
+            user, "search", query, top_k=top_k, filters=filters or None, group_id=in_group, project_id=project
+        )
+    face.show(found, lambda data: _print(face, data))
+
+
+@command(disclose, "timeline", "disclose timeline 0198c0de-… --user ana")
+def timeline(
+    context: typer.Context, memory_ids: Ids, user: User = "me", in_group: Group = None, project: Project = None
+) -> None:
+    """How they came about: what changed, and what was said around them."""
+    _at_depth(context, "timeline", memory_ids, user, in_group, project)
+
+
+@command(disclose, "detail", "disclose detail 0198c0de-… --user ana")
+def detail(context: typer.Context, memory_ids: Ids, user: User = "me", in_group: Group = None, project: Project = None) -> None:
+    """Everything that is known of them."""
+    _at_depth(context, "detail", memory_ids, user, in_group, project)
+
+
+@command(app, "unified", "unified 'tea' --user ana", "unified tea -u ana --layer L0 --layer L1", panel=PANEL)
+def unified(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    user: User = "me",
+    layer: Annotated[list[str] | None, typer.Option(help="Only these: L0, L1, L2; may be repeated.")] = None,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results of each layer.")] = 10,
+    in_group: Group = None,
+    project: Project = None,
+) -> None:
+    """One search over what was said, what is remembered and how to behave."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.query_unified(query, user, layer or ("L0", "L1", "L2"), top_k, in_group, project)
+    face.show(found, lambda data: face.table(
+        ("layer", "score", "text", "kind", "links", "id"),
+        [(hit["layer"], f"{hit['score']:.2f}", hit["text"][:100], hit["kind"], str(len(hit["links"])), hit["id"])
+         for hit in data["results"]],
+    ))  # fmt: skip
+
+
+@command(app, "verify-links", "verify-links --user ana", panel=PANEL)
+def verify_links(
+    context: typer.Context,
+    user: User = "me",
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Memories looked at.")] = 1000,
+) -> None:
+    """Follow the links between memories and what was said, and name those that lead nowhere."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.verify_links(user, limit)
+    face.show(found, lambda data: face.say(
+        f"{data['memories']} memories, {data['links']} links, {data['sound']} sound, {len(data['dangling'])} dangling, "
+        f"{len(data['without_record'])} messages without record{'' if data['complete'] else ' (not all looked at)'}"
+    ))  # fmt: skip
+
+
+def _at_depth(
+    context: typer.Context, depth: str, memory_ids: Sequence[str], user: str, in_group: str | None, project: str | None
+) -> None:
+    face = face_of(context)
+    with face.client() as client:
+        found = client.disclose(user, depth, memory_ids=memory_ids, group_id=in_group, project_id=project)
+    face.show(found, lambda data: _print(face, data))
+
+
+def _print(face: Face, data: dict[str, Any]) -> None:
+    for one in data["results"]:
+        face.out.print(f"[bold]{one['score']:.2f}[/]  {escape(one['text'])}")
+        face.out.print(f"    [dim]{one['kind']}  {one['days_ago']} days ago  {one['id']}[/]")
+        for place in ("before", "after"):
+            for beside in one.get(place, ()):
+                face.out.print(f"    {place}: {escape(beside['text'])}")
+        for change in one.get("changes", ()):
+            face.out.print(
+                f"    {escape(str(change['field']))}: {escape(str(change['old_value']))} → {escape(str(change['new_value']))}"
+            )
+    face.err.print(f"[dim]{data['tokens']} tokens; in full {data['tokens_in_full']}[/]")
+    if data["degraded"]:
+        face.err.print(f"[yellow]degraded[/]  {escape(', '.join(data['degraded']))}")

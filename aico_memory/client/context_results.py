@@ -1,0 +1,132 @@
+"""Shapes of what a client gets to put before a model, and of what it looks through step by step."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from aico_memory.client.results import HistoryEntry, Memory
+
+
+class ContextItem(TypedDict, total=False):
+    """One line of a context block; `shares` (what each feature and boost gave to the score) with explain=True."""
+
+    id: str
+    text: str
+    kind: str
+    # episodic | semantic | dormant, or "working" for a turn of the conversation.
+    tier: str
+    layer: str
+    score: float
+    evidence: list[str]
+    tokens: int
+    timestamp: str | None
+    # full | short
+    detail: str
+    confidence: float
+    status: str
+    # Its reading answers the question.
+    answers: bool
+    valid_from: str | None
+    valid_until: str | None
+    shares: dict[str, float]
+
+
+class Context(TypedDict, total=False):
+    """A block of text for a prompt, and where it comes from; `dropped`, `intent`, `parts` with explain=True."""
+
+    text: str
+    items: list[ContextItem]
+    timings_ms: dict[str, float]
+    degraded: list[str]
+    tokens: int
+    # What counted them.
+    tokenizer: str
+    model: str | None
+    # The answer was kept from an earlier request; nothing in what it rests on has changed.
+    cached: bool
+    # What was left out, and by which rule.
+    dropped: list[dict[str, str]]
+    intent: str
+    # The questions that a compound one was taken apart into.
+    parts: list[str]
+
+
+class Beside(TypedDict):
+    """What was said before or after."""
+
+    id: str
+    text: str
+    timestamp: str | None
+
+
+class Disclosed(TypedDict, total=False):
+    """One memory at the depth asked for: `search` fills the first six, `timeline` up to `after`, `detail` all."""
+
+    id: str
+    kind: str
+    text: str
+    score: float
+    days_ago: int
+    # Of this entry, counted.
+    tokens: int
+    status: str
+    value: str | None
+    valid_from: str | None
+    valid_until: str | None
+    # What changed, oldest first, and what was said around it.
+    changes: list[HistoryEntry]
+    before: list[Beside]
+    after: list[Beside]
+    memory: Memory
+
+
+class Disclosure(TypedDict):
+    """What there is at a depth, and what it costs to read."""
+
+    results: list[Disclosed]
+    tokens: int
+    # What the same memories would have cost with everything that is known of them.
+    tokens_in_full: int
+    tokenizer: str
+    degraded: list[str]
+    timings_ms: dict[str, float]
+
+
+class Link(TypedDict):
+    """A tie to another layer; `present` False: its other end was not found."""
+
+    layer: str
+    id: str
+    what: str
+    present: bool
+
+
+class UnifiedHit(TypedDict):
+    """A hit of one layer. L0: `id` is an event's; L1: a memory's; L2: a skill's."""
+
+    layer: str
+    id: str
+    kind: str
+    text: str
+    score: float
+    timestamp: str | None
+    links: list[Link]
+
+
+class UnifiedResults(TypedDict):
+    """Best first."""
+
+    results: list[UnifiedHit]
+    degraded: list[str]
+    timings_ms: dict[str, float]
+
+
+class VerifiedLinks(TypedDict):
+    """What following the links found. `complete` False: it was cut by the limit or by time."""
+
+    memories: int
+    links: int
+    sound: int
+    dangling: list[Link]
+    without_record: list[Link]
+    complete: bool

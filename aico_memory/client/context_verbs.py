@@ -1,0 +1,144 @@
+"""What a client asks before a model answers: the context, memories step by step, all layers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aico_memory.client.context_results import Context, Disclosure, UnifiedResults, VerifiedLinks
+from aico_memory.client.context_shapes import context_shape, disclosure_shape, unified_shape, verified_shape
+from aico_memory.client.memory_verbs import MAX_TOP_K, Moment
+from aico_memory.client.session import Session
+from aico_memory.client.validation import (
+    MAX_QUERY,
+    checked_count,
+    checked_filters,
+    checked_id,
+    checked_text,
+    checked_zone,
+    moment_us,
+    optional_text,
+)
+from aico_memory.contracts.v1 import context_pb2
+from aico_memory.errors import InvalidMessage
+
+DEPTHS = ("search", "timeline", "detail")
+LAYERS = ("L0", "L1", "L2")
+MAX_CHECKED = 100_000
+Name = str | None
+
+
+class ContextVerbs:
+    """Verbs of reading for a prompt."""
+
+    _session: Session
+
+    async def context(
+        self,
+        query: str,
+        user_id: str,
+        session_id: Name = None,
+        max_tokens: int = 800,
+        explain: bool = False,
+        group_id: Name = None,
+        project_id: Name = None,
+        as_of: Moment = None,
+        known_as_of: Moment = None,
+        zone: Name = None,
+        mood: float | None = None,
+    ) -> Context:
+        """The block of text to put before a model that is about to answer `query`, with where it comes from.
+
+        `as_of`: what was true then; `known_as_of`: what was known then; None is now. `zone` (IANA) is that of the
+        question's own dates. `mood`: how the one who asks feels, −1 to 1; memories that feel alike come first.
+        With `explain`: why each item is there, and what was left out by which rule.
+        """
+        user = self._session.user(user_id)
+        request = context_pb2.ContextRequest(
+            user_id=user,
+            query=checked_text(query, "query", MAX_QUERY),
+            session_id=optional_text(session_id, "session_id"),
+            max_tokens=checked_count(max_tokens, "max_tokens", 1_000_000),
+            explain=explain,
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+            as_of_us=moment_us(as_of, "as_of"),
+            known_as_of_us=moment_us(known_as_of, "known_as_of"),
+            zone=checked_zone(zone, "zone"),
+            valence=_feeling(mood),
+        )
+        return context_shape(await self._session.ask(request, user), explain)
+
+    async def disclose(
+        self,
+        user_id: str,
+        depth: str = "search",
+        query: Name = None,
+        memory_ids: Sequence[str] = (),
+        top_k: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        as_of: Moment = None,
+        known_as_of: Moment = None,
+        group_id: Name = None,
+        project_id: Name = None,
+    ) -> Disclosure:
+        """Memories in as much detail as is needed, with the tokens that reading them costs.
+
+        `search` tells what there is (about 50 tokens each), `timeline` how it came about (about 200), `detail`
+        everything (about 500). Give a `query`, or the ids of what was found at a lesser depth. Filters as for search.
+        """
+        if depth not in DEPTHS:
+            raise InvalidMessage(f"depth is {depth!r}; allowed are {', '.join(DEPTHS)}")
+        if not query and not memory_ids:
+            raise InvalidMessage("Give a query, or memory_ids of what was found")
+        user = self._session.user(user_id)
+        request = context_pb2.DiscloseRequest(
+            user_id=user,
+            depth=depth,
+            query=optional_text(query, "query", MAX_QUERY),
+            memory_ids=[str(checked_id(one, "memory_ids")) for one in memory_ids],
+            top_k=checked_count(top_k, "top_k", MAX_TOP_K),
+            filters=checked_filters(filters),
+            as_of_us=moment_us(as_of, "as_of"),
+            known_as_of_us=moment_us(known_as_of, "known_as_of"),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        return disclosure_shape(await self._session.ask(request, user), depth)
+
+    async def query_unified(
+        self,
+        query: str,
+        user_id: str,
+        layers: Sequence[str] = LAYERS,
+        top_k: int = 10,
+        group_id: Name = None,
+        project_id: Name = None,
+    ) -> UnifiedResults:
+        """One search over what was said (L0), what is remembered (L1) and how to behave (L2), with what ties the hits."""
+        if unknown := set(layers) - set(LAYERS):
+            raise InvalidMessage(f"layers names {sorted(unknown)[0]!r}; there are {', '.join(LAYERS)}")
+        user = self._session.user(user_id)
+        request = context_pb2.UnifiedRequest(
+            user_id=user,
+            query=checked_text(query, "query", MAX_QUERY),
+            layers=layers,
+            top_k=checked_count(top_k, "top_k", MAX_TOP_K),
+            group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )
+        return unified_shape(await self._session.ask(request, user))
+
+    async def verify_links(self, user_id: str, limit: int = 1000) -> VerifiedLinks:
+        """Follow the links between a user's memories and what was said, of at most `limit` memories."""
+        user = self._session.user(user_id)
+        request = context_pb2.VerifyLinksRequest(user_id=user, limit=checked_count(limit, "limit", MAX_CHECKED))
+        return verified_shape(await self._session.ask(request, user))
+
+
+def _feeling(mood: float | None) -> float:
+    if mood is None:
+        return 0.0
+    if isinstance(mood, bool) or not isinstance(mood, int | float) or not -1 <= mood <= 1:
+        raise InvalidMessage(f"mood is {mood!r}; allowed is a number from -1 to 1")
+    return float(mood)

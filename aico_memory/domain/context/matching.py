@@ -1,0 +1,21 @@
+"""Likeness by words alone, for the few texts that no index holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+
+_WORD = re.compile(r"[^\W_]+")
+# Letters of a word that endings leave alone.
+STEM = 4
+
+
+def word_stems(text: str, ignored: Set[str] = frozenset()) -> frozenset[str]:
+    """The beginnings of a text's words, those in `ignored` (folded) left out."""
+    return frozenset(word[:STEM] for word in _WORD.findall(text.casefold()) if word not in ignored)
+
+
+def share_of_words(query: str, text: str, ignored: Set[str] = frozenset()) -> float:
+    """The share of the query's words that the text holds, 0..1; a query of ignored words alone is taken as it is."""
+    asked = word_stems(query, ignored) or word_stems(query)
+    return len(asked & word_stems(text)) / len(asked) if asked else 0.0

@@ -1,0 +1,187 @@
+"""One search over all layers: what was said (L0), what is remembered (L1), how to behave (L2), and what ties them.
+
+There is no second copy: L0 and L1 are tied by the ids of events, which both owners keep, L2 is asked of its owner.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
+from aico_memory.domain.context.deadlines import total_time
+from aico_memory.domain.context.matching import share_of_words
+from aico_memory.domain.context.plan import BEHAVIORAL, SEMANTIC, WORKING
+from aico_memory.errors import InvalidMessage
+from aico_memory.ids import derive_id
+from aico_memory.runtime.ports import LinkPort
+from aico_memory.settings.context import ContextSettings
+from services.context.assembling import timings
+from services.context.searching import Searching
+from services.context.tables import ReadingTables
+from services.context.tiers import Stopwatch, TierHealth, Tiers
+
+LAYERS = ("L0", "L1", "L2")
+# Messages of working memory that are looked through, and memories of one page.
+_MESSAGES, _PAGE = 500, 200
+RESTS_ON, MADE = "rests_on", "made"
+
+
+class Unified:
+    """Answers over all layers, and follows the links between them."""
+
+    def __init__(
+        self, link: LinkPort, settings: ContextSettings, searching: Searching, tables: ReadingTables, health: TierHealth
+    ) -> None:
+        self._link = link
+        self._settings = settings
+        self._searching = searching
+        self._health = health
+        self._ignored = frozenset().union(*tables.words.function_words.values())
+
+    def query(self, event: Event) -> context_pb2.UnifiedResult:
+        """The best of each layer, best first, with their links. Raises InvalidMessage for an unknown layer."""
+        request: context_pb2.UnifiedRequest = event.message
+        layers = tuple(request.layers) or LAYERS
+        if unknown := set(layers) - set(LAYERS):
+            raise InvalidMessage(f"No layer {sorted(unknown)[0][:32]!r}; there are {', '.join(LAYERS)}")
+        watch = Stopwatch()
+        top_k = min(request.top_k or self._settings.search_default, self._settings.search_limit)
+        tiers = self._tiers(event, watch)
+        user, answer = request.user_id, context_pb2.UnifiedResult()
+        # L1's links tell what of L0 is still there, so that the messages are asked for in any case.
+        said = tiers.ask(WORKING, WORKING, working_pb2.ReadMessages(user_id=user, limit=_MESSAGES), user)
+        skills = None
+        if "L2" in layers:
+            skills = tiers.ask(BEHAVIORAL, BEHAVIORAL, behavioral_pb2.SkillsRequest(user_id=user), user)
+        remembered: Sequence[semantic_pb2.SearchHit] = ()
+        if "L1" in layers:
+            search = context_pb2.SearchRequest(
+                user_id=user, query=request.query, top_k=top_k, group_id=request.group_id, project_id=request.project_id
+            )
+            found = self._searching.found(event, search, watch)
+            remembered = list(found.hits)
+            answer.degraded.extend(found.degraded)
+        page: working_pb2.MessagePage | None = tiers.take(said)
+        known: behavioral_pb2.SkillsPage | None = tiers.take(skills) if skills else None
+        answer.degraded.extend(name for name, got in ((WORKING, page),) if got is None)
+        answer.degraded.extend(name for name, got in ((BEHAVIORAL, known),) if got is None and skills is not None)
+        messages = list(page.messages) if page is not None else []
+        hits = [_memory_hit(hit, {message.event_id for message in messages}) for hit in remembered]
+        if "L0" in layers:
+            hits += self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
+        hits += self._best(request.query, top_k, (_skill_hit(skill) for skill in (known.skills if known is not None else ())))
+        answer.hits.extend(sorted(hits, key=lambda hit: -hit.score))
+        answer.timings.extend(timings(watch))
+        return answer
+
+    def verify(self, event: Event) -> context_pb2.VerifiedLinks:
+        """Follow the links of a user's memories, page by page, as far as time and `limit` reach."""
+        request: context_pb2.VerifyLinksRequest = event.message
+        user, watch, answer = request.user_id, Stopwatch(), context_pb2.VerifiedLinks()
+        tiers = self._tiers(event, watch)
+        page: working_pb2.MessagePage | None = tiers.take(
+            tiers.ask(WORKING, WORKING, working_pb2.ReadMessages(user_id=user, limit=_MESSAGES), user)
+        )
+        held = {message.event_id for message in page.messages} if page is not None else set()
+        left, after, recorded = request.limit or self._settings.search_limit, "", set[str]()
+        while left > 0:
+            asked = semantic_pb2.ListMemories(user_id=user, limit=min(left, _PAGE), after=after)
+            found: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "list", asked, user))
+            if found is None:
+                return answer
+            self._follow(answer, found.records, held, recorded, tiers, user)
+            left -= max(1, len(found.records))
+            after = found.next
+            if not after:
+                break
+        missing = [event_id for event_id in held if _record_id(event_id) not in recorded]
+        absent = self._absent(missing, tiers, user)
+        answer.without_record.extend(
+            context_pb2.LayerLink(layer="L0", id=_text(event_id), what=MADE, present=True) for event_id in absent
+        )
+        answer.complete = not after and page is not None
+        return answer
+
+    def _follow(
+        self, answer: context_pb2.VerifiedLinks, records: Iterable[semantic_pb2.MemoryRecord], held: set[bytes],
+        recorded: set[str], tiers: Tiers, user: str,
+    ) -> None:  # fmt: skip
+        ends: list[bytes] = []
+        for record in records:
+            answer.memories += 1
+            answer.links += len(record.sources)
+            if record.kind == "record":
+                recorded.add(record.memory_id)
+            ends += [source.event_id for source in record.sources if len(source.event_id) == 16]
+        elsewhere = [end for end in dict.fromkeys(ends) if end not in held and _record_id(end) not in recorded]
+        gone = set(self._absent(elsewhere, tiers, user))
+        answer.sound += sum(end not in gone for end in ends)
+        answer.dangling.extend(context_pb2.LayerLink(layer="L0", id=_text(end), what=RESTS_ON) for end in gone)
+
+    def _absent(self, event_ids: Sequence[bytes], tiers: Tiers, user: str) -> list[bytes]:
+        """Those of these events of which there is no record; none where long-term memory does not say."""
+        absent: list[bytes] = []
+        for at in range(0, len(event_ids), _PAGE):
+            part = event_ids[at : at + _PAGE]
+            asked = semantic_pb2.GetMemory(user_id=user, memory_ids=[_record_id(one) for one in part])
+            page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, user))
+            if page is not None:
+                there = {record.memory_id for record in page.records}
+                absent += [one for one in part if _record_id(one) not in there]
+        return absent
+
+    def _best(self, query: str, top_k: int, hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
+        """By the share of the query's words that they hold."""
+        found = []
+        for hit in hits:
+            hit.score = share_of_words(query, hit.text, self._ignored)
+            if hit.score > 0:
+                found.append(hit)
+        return sorted(found, key=lambda hit: (-hit.score, -hit.said_at_us))[:top_k]
+
+    def _tiers(self, event: Event, watch: Stopwatch) -> Tiers:
+        settings = self._settings
+        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
+        total = total_time(settings.deadline_ms, allowance)
+        return Tiers(
+            self._link, self._health, watch, total=total, reserve=min(settings.reserve_ms, total / 4), probe=settings.probe_ms
+        )
+
+
+def _memory_hit(hit: semantic_pb2.SearchHit, held: set[bytes]) -> context_pb2.UnifiedHit:
+    record = hit.record
+    links = [
+        context_pb2.LayerLink(layer="L0", id=_text(source.event_id), what=RESTS_ON, present=source.event_id in held)
+        for source in record.sources
+    ]
+    return context_pb2.UnifiedHit(
+        layer="L1", id=record.memory_id, kind=record.kind, text=record.text, score=hit.score, links=links,
+        said_at_us=record.sources[0].said_at_us if record.sources else record.valid_from_us,
+    )  # fmt: skip
+
+
+def _message_hit(message: working_pb2.StoredMessage, remembered: Sequence[semantic_pb2.SearchHit]) -> context_pb2.UnifiedHit:
+    made = [
+        hit.record.memory_id for hit in remembered if any(source.event_id == message.event_id for source in hit.record.sources)
+    ]
+    own = _record_id(message.event_id)
+    links = [context_pb2.LayerLink(layer="L1", id=one, what=MADE, present=one in made) for one in dict.fromkeys((own, *made))]
+    return context_pb2.UnifiedHit(
+        layer="L0", id=_text(message.event_id), kind=message.source_type or message.role, text=message.content, links=links,
+        said_at_us=message.said_at_us or message.received_at_us,
+    )  # fmt: skip
+
+
+def _skill_hit(skill: behavioral_pb2.Skill) -> context_pb2.UnifiedHit:
+    text = " ".join((skill.name, skill.template, *skill.topics))
+    return context_pb2.UnifiedHit(layer="L2", id=skill.skill_id, kind=skill.type or "skill", text=text)
+
+
+def _record_id(event_id: bytes) -> str:
+    return str(derive_id(uuid.UUID(bytes=event_id), "record"))
+
+
+def _text(event_id: bytes) -> str:
+    return str(uuid.UUID(bytes=event_id)) if len(event_id) == 16 else event_id.hex()

@@ -1,0 +1,181 @@
+"""All that a context needs of long-term memory in one answer, over a twin of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aico_memory.clock import FixedClock, from_us
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import context_pb2, envelope_pb2
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.gate.statement import Known
+from aico_memory.domain.gate.tagging import Pair
+from aico_memory.domain.graph.relations import relate
+from aico_memory.domain.memory import Evidence, View, admits, conditions, facets_of
+from aico_memory.errors import AccessDenied
+from aico_memory.ids import new_id
+from aico_memory.models.fact_tables import load_formation_tables
+from aico_memory.models.gazetteer import load_gazetteer
+from aico_memory.paths import find_home
+from aico_memory.settings.identity import IdentitySettings
+from aico_memory.settings.recall import RecallSettings
+from aico_memory.stores.semantic.twin import MemorySemanticStore
+from aico_memory.stores.semantic.twin_retrieval import TwinRetrieval
+from services.semantic.candidates import CandidateAnswers, Ranked
+from services.semantic.convert import id_text
+from services.semantic.direct_recall import DirectRecall
+from tests.services.semantic.test_recalling import DAY, START, Memory
+from tests.stores.semantic.test_semantic_store import ADA, a_memory
+
+NOW = START + 1000 * DAY
+
+
+class ByWords:
+    """Ranks by common words; keeps what it was asked."""
+
+    def __init__(self, store: MemorySemanticStore) -> None:
+        self.store = store
+        self.asked: list[tuple[Sequence[str], View]] = []
+
+    def ranked(
+        self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float, profile: str = ""
+    ) -> Ranked:
+        self.asked.append((questions, view))
+        answer = Ranked([], {}, fingerprint="twin", model="twin")
+        for question in questions:
+            words = set(question.casefold().split())
+            found = [
+                (key, len(words & set(memory.text.casefold().split())) / 10, {"words": 1.0})
+                for key, memory in self.store.tables.memories.items()
+                if memory.scope in view.scopes and admits(conditions(view), facets_of(memory))
+            ]
+            kept = sorted((one for one in found if one[1] > 0), key=lambda one: -one[1])[:limit]
+            answer.lists.append(kept)
+            answer.memories.update((key, self.store.tables.memories[key]) for key, _, _ in kept)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def tables() -> FormationTables:
+    return load_formation_tables(find_home())
+
+
+@pytest.fixture
+def said(tables: FormationTables) -> Memory:
+    return Memory(tables)
+
+
+@pytest.fixture
+def ranker(said: Memory) -> ByWords:
+    return ByWords(said.store)
+
+
+@pytest.fixture
+def answers(said: Memory, ranker: ByWords, tables: FormationTables) -> CandidateAnswers:
+    recall = DirectRecall(said.store, tables, RecallSettings(), "en")
+    return CandidateAnswers(
+        said.store, TwinRetrieval(said.store), ranker, recall, load_gazetteer(find_home()), IdentitySettings(),
+        FixedClock(from_us(NOW)), lambda: 7,
+    )  # fmt: skip
+
+
+def ask(answers: CandidateAnswers, *questions: str, user: str = "ana", **fields: Any) -> context_pb2.Candidates:
+    request = context_pb2.CandidatesRequest(user_id=user, questions=questions, limit=10, facts=True, **fields)
+    return answers.candidates(Event(new_id(START), "memory/semantic/candidates/v1/", user, request))
+
+
+def texts(answer: context_pb2.Candidates) -> dict[str, str]:
+    return {record.memory_id: record.text for record in answer.records}
+
+
+def put(store: MemorySemanticStore, number: int, text: str, scope: Any = ADA, **fields: Any) -> str:
+    memory = a_memory(number, text, scope, **{"kind": "fact", "session_id": "s", **fields})
+    with store.transaction() as transaction:
+        transaction.put_item(Known(memory, "", "", "", False, ""), [], 1)
+        transaction.add_evidence(Evidence(memory.memory_id, number.to_bytes(16, "big"), "rule", 1))
+    return id_text(memory.memory_id)
+
+
+def test_the_fact_that_answers_is_named_with_its_record(said: Memory, answers: CandidateAnswers) -> None:
+    said.say("I live in Leeds.", 0)
+    said.say("I moved to Bath.", 10)
+    said.say("My sister Lena works as a nurse.", 11)
+    answer = ask(answers, "Where do I live?")
+    assert [fact.value for fact in answer.facts] == ["Bath"]
+    assert texts(answer)[answer.facts[0].id] == "User moved to Bath"
+    assert answer.settled == 7
+    then = ask(answers, "Where do I live?", as_of_us=START + DAY)
+    assert [fact.value for fact in then.facts] == ["Leeds"]
+    known = ask(answers, "Where do I live?", as_of_us=NOW, known_as_of_us=START + DAY)
+    assert [fact.value for fact in known.facts] == ["Leeds"]
+
+
+def test_each_part_of_a_question_has_its_list_and_its_fact(said: Memory, answers: CandidateAnswers) -> None:
+    said.say("I live in Leeds.", 0)
+    said.say("My name is Ana.", 1)
+    answer = ask(answers, "Where do I live and what is my name?", "Where do I live", "what is my name")
+    assert len(answer.lists) == 3
+    assert [fact.value for fact in answer.facts] == ["Leeds", "Ana"]
+    assert said.questions == 0, "the wording decides; nobody has to ask the model"
+
+
+def test_nothing_of_another_scope_comes_by_any_way(said: Memory, answers: CandidateAnswers) -> None:
+    said.say("I live in Leeds.", 0, user="bo")
+    one = put(said.store, 1, "Where Bo lives", scope=ADA._replace(id="bo"), pinned=True, kind="constraint")
+    answer = ask(answers, "Where do I live?", hot=True, hot_items=5, hops=2, hub=True)
+    assert not answer.records and not answer.facts and not answer.hot
+    around = answers.around(
+        Event(new_id(START), "memory/semantic/around/v1/", "ana", context_pb2.AroundRequest(user_id="ana", memory_ids=[one]))
+    )
+    assert not around.found
+    other = envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id="bo")
+    with pytest.raises(AccessDenied):
+        ask(answers, "Where do I live?", scopes=[other])
+
+
+def test_relations_lead_from_the_best_matches_within_the_hops(said: Memory, answers: CandidateAnswers) -> None:
+    scope = ADA._replace(id="ana")
+    ids = [put(said.store, n, text, scope) for n, text in ((1, "why tea"), (2, "a cold"), (3, "the rain"), (4, "a storm"))]
+    links = [("causes", 1, 2), ("causes", 2, 3), ("causes", 3, 4)]
+    with said.store.transaction() as transaction:
+        transaction.add_relations(
+            [relate(a_memory(one).memory_id, kind, a_memory(two).memory_id, 0.9, START) for kind, one, two in links]
+        )
+    answer = ask(answers, "why tea", hops=2, relations=["causes"])
+    assert {(one.memory_id, one.hops, one.relation) for one in answer.reached} == {(ids[1], 1, "causes"), (ids[2], 2, "causes")}
+    assert not ask(answers, "why tea", hops=2, relations=["supersedes"]).reached
+
+
+def test_items_that_mention_the_question_s_entities_are_reached(said: Memory, answers: CandidateAnswers) -> None:
+    scope = ADA._replace(id="ana")
+    one = put(said.store, 1, "Python is what I use", scope, entities=("entity://tech/python",))
+    answer = ask(answers, "Tell me about Python", hub=True)
+    assert "entity://tech/python" in answer.entities
+    assert [(reached.memory_id, reached.hops) for reached in answer.reached] == [(one, 0)]
+
+
+def test_kinds_are_ranked_by_themselves(said: Memory, answers: CandidateAnswers, ranker: ByWords) -> None:
+    scope = ADA._replace(id="ana")
+    put(said.store, 1, "tea in the morning", scope)
+    liked = put(said.store, 2, "prefers tea", scope, kind="preference")
+    answer = ask(answers, "tea", kinds=["preference"])
+    assert list(answer.lists[-1].memory_ids) == [liked]
+    assert [view.kinds for _, view in ranker.asked] == [(), ("preference",)]
+
+
+def test_what_was_used_together_and_how_alike_records_are_is_told(said: Memory, answers: CandidateAnswers) -> None:
+    scope = ADA._replace(id="ana")
+    ids = [put(said.store, n, f"tea {n}", scope) for n in (1, 2)]
+    pair = Pair(a_memory(1).memory_id, a_memory(2).memory_id)
+    with said.store.transaction() as transaction:
+        transaction.count_pairs([pair])
+        transaction.keep_vector(pair.first, "twin", np.array([1, 0], dtype=np.float32))
+        transaction.keep_vector(pair.second, "twin", np.array([0.6, 0.8], dtype=np.float32))
+    answer = ask(answers, "tea")
+    assert [(one.first, one.second, one.times) for one in answer.together] == [(ids[0], ids[1], 1)]
+    near = np.frombuffer(answer.similarities, dtype=np.int8).reshape(2, 2)
+    assert near.tolist() == [[100, 60], [60, 100]]

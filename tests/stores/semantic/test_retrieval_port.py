@@ -1,0 +1,72 @@
+"""Conformance of what assembling a context asks of the store: the encrypted database and its twin."""
+
+import numpy as np
+import pytest
+
+from aico_memory.domain.gate.statement import Known
+from aico_memory.stores.semantic.retrieval_port import HotTier
+from aico_memory.stores.semantic.sql_retrieval import SqlRetrieval
+from aico_memory.stores.semantic.sql_store import SqlSemanticStore
+from aico_memory.stores.semantic.twin_retrieval import TwinRetrieval
+from tests.stores.semantic.test_semantic_store import ADA, BEN, NOW, a_memory, add
+
+TIER = HotTier(utility=0.8, uses=10, since_us=500, limit=3)
+WARM = {"kind": "fact", "utility": 0.9, "access_count": 12, "updated_at_us": 600}
+
+
+@pytest.fixture
+def retrieval(store):
+    return SqlRetrieval(store.database, store.sealers) if isinstance(store, SqlSemanticStore) else TwinRetrieval(store)
+
+
+def put(store, number, scope=ADA, **fields):
+    with store.transaction() as transaction:
+        transaction.put_item(Known(a_memory(number, f"item {number}", scope, **fields), "", "", "", False, ""), [], 1)
+
+
+def test_only_what_is_useful_used_fresh_and_in_force_is_hot(store, retrieval):
+    put(store, 1, **WARM)
+    put(store, 2, **{**WARM, "utility": 0.95})
+    put(store, 3, **{**WARM, "utility": 0.7})
+    put(store, 4, **{**WARM, "access_count": 9})
+    put(store, 5, **{**WARM, "updated_at_us": 400})
+    put(store, 6, **{**WARM, "updated_at_us": 400, "last_referenced_us": 700, "utility": 0.85})
+    put(store, 7, **{**WARM, "status": "superseded"})
+    put(store, 8, **{**WARM, "tier": "dormant"})
+    put(store, 9, **{**WARM, "valid_until_us": NOW})
+    put(store, 10, **{**WARM, "valid_from_us": NOW + 1})
+    put(store, 11, BEN, **WARM)
+    add(store, a_memory(12, **{**WARM, "kind": "record"}))
+    assert [one.text for one in retrieval.hot([ADA], TIER, NOW)] == ["item 2", "item 1", "item 6"]
+
+
+def test_pinned_constraints_are_at_hand_before_all_others(store, retrieval):
+    for number in (1, 2, 3):
+        put(store, number, **WARM)
+    put(store, 4, kind="constraint", pinned=True, utility=0.1)
+    put(store, 5, kind="constraint", utility=0.1)
+    put(store, 6, kind="fact", pinned=True, utility=0.1)
+    assert [one.text for one in retrieval.hot([ADA], TIER, NOW)] == ["item 4", "item 1", "item 2"]
+
+
+def test_vectors_come_of_the_model_that_is_named_and_of_present_texts(store, retrieval):
+    put(store, 1, kind="fact")
+    put(store, 2, kind="fact")
+    one, two = a_memory(1).memory_id, a_memory(2).memory_id
+    vector = np.array([0.5, 0.25, -1.0], dtype=np.float32)
+    with store.transaction() as transaction:
+        transaction.keep_vector(one, "model", vector)
+    found = retrieval.vectors_of([one, two], "model")
+    assert list(found) == [one]
+    assert np.array_equal(found[one], vector)
+    assert retrieval.vectors_of([one, two], "other") == {}
+
+
+def test_around_a_record_stands_what_was_said_in_its_conversation(store, retrieval):
+    for number, at, session in ((1, 100, "s"), (2, 200, "s"), (3, 300, "s"), (4, 400, "s"), (5, 250, "t"), (6, 500, "s")):
+        add(store, a_memory(number, f"text {number}", said_at_us=at, session_id=session))
+    add(store, a_memory(7, "another's", BEN, said_at_us=290, session_id="s"))
+    put(store, 8, kind="fact", said_at_us=310, session_id="s")
+    before, after = retrieval.around(a_memory(3, said_at_us=300, session_id="s"), 2)
+    assert [one.text for one in before] == ["text 2", "text 1"]
+    assert [one.text for one in after] == ["text 4", "text 6"]
