@@ -78,7 +78,8 @@ class Gating:
             return []
         transaction.drop_statement(statement.statement_id)
         formed = Formed(arousal=statement.arousal, language=statement.fact.language)
-        judged = self._judged(transaction, statement, formed, vectors, policy, sequence, fast=False)
+        near = self.near(transaction, statement, vectors)
+        judged = self._judged(transaction, statement, near, formed, vectors, policy, sequence, fast=False)
         return [self._outcome(judged)]
 
     def judge(
@@ -93,13 +94,26 @@ class Gating:
         """One statement: resolved by what is stored, told to the chain of each key that it touches."""
         policy = self.policy(transaction, statement.scope)
         near = self.near(transaction, statement, vectors)
-        alike = partial(same_object, language=statement.fact.language)
-        meant = resolved(referred(statement, [one.known for one in near]), near, alike)
+        meant = self.meaning(statement, near)
         found = []
         for part in in_chains(meant, closing_id):
-            judged = self._judged(transaction, part, formed, vectors, policy, sequence, fast=True)
+            # What is near has been read already, unless another reading turned out to be meant.
+            known = near if part is statement else self.near(transaction, part, vectors)
+            judged = self._judged(transaction, part, known, formed, vectors, policy, sequence, fast=True)
             found.append(self._outcome(judged))
         return found
+
+    def meaning(self, statement: Statement, near: Sequence[Neighbour]) -> Statement:
+        """The statement in terms of what was said before it, whenever that arrived."""
+        before = [one for one in near if one.known.memory.said_at_us <= statement.said_at_us]
+        alike = partial(same_object, language=statement.fact.language)
+        return resolved(referred(statement, [one.known for one in before]), before, alike)
+
+    def settle(self, transaction: SemanticTransaction, part: Statement, near: Sequence[Neighbour], sequence: int) -> Outcome:
+        """One statement as one chain sees it, judged by keys alone: what was admitted before is not held off again."""
+        formed = Formed(arousal=part.arousal, language=part.fact.language)
+        policy = self.policy(transaction, part.scope)
+        return self._outcome(self._judged(transaction, part, near, formed, Vectors(), policy, sequence, fast=False))
 
     def policy(self, reads: ItemReads, scope: Scope) -> WritePolicy:
         """What may be written in a scope."""
@@ -118,6 +132,7 @@ class Gating:
         self,
         transaction: SemanticTransaction,
         part: Statement,
+        near: Sequence[Neighbour],
         formed: Formed,
         vectors: Vectors,
         policy: WritePolicy,
@@ -125,7 +140,6 @@ class Gating:
         fast: bool,
     ) -> _Judged:
         vector = vectors.of(part.fact.text)
-        near = self.near(transaction, part, vectors)
         scored = self._score(transaction, part, formed, near, vector, vectors.fingerprint)
         part = replace(part, confidence=scored.confidence, importance=scored.importance, flashbulb=scored.flashbulb)
         by_key = transaction.by_key(part.scope, part.key)
@@ -194,10 +208,11 @@ class Gating:
         policy: WritePolicy,
         fast: bool,
     ) -> Admission:
-        # The limits hold off new items. What changes, ends or confirms a known one has to be right at once,
-        # and so has what a person asks to be remembered.
+        # The limits hold off what is new and was only inferred. What a person says outright is to be answered at once,
+        # and what changes, ends or confirms a known item has to be right at once.
         known = any(one.memory.status == "active" for one in by_key)
-        limited = fast and not (known or part.fact.explicit or part.fact.act in CLOSING or part.fact.act == "correct")
+        outright = part.fact.explicit or part.fact.confidence_base >= self._model.confidence.explicit
+        limited = fast and not (known or outright or part.fact.act in CLOSING or part.fact.act == "correct")
         usage = reads.usage(part.scope, part.session_id, part.received_at_us)
         injected = INJECTION in formed.filtered
         return admit(policy, part.fact.kind, part.confidence, 1, usage, limited, injected)

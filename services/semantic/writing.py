@@ -17,7 +17,7 @@ from aico_memory.ids import derive_id
 from aico_memory.log import get_logger
 from aico_memory.stores.semantic.port import IndexJob, SemanticTransaction
 from services.semantic.convert import REPLAY, id_text, scope_message
-from services.semantic.forming import Forming, Prepared
+from services.semantic.forming import Forming, Prepared, facts_of
 from services.semantic.gating import Gating
 from services.semantic.saying import Said, said_by
 from services.semantic.tokens import FormationRules
@@ -71,6 +71,9 @@ class Writing:
 
     def _take(self, transaction: SemanticTransaction, prepared: Prepared) -> None:
         """Whatever a statement does to the gate, the record stands, and the explanation says why nothing was made of it."""
+        if not facts_of(prepared.formed):
+            self._gating.take(transaction, prepared)
+            return
         try:
             with transaction.attempt():
                 self._gating.take(transaction, prepared)

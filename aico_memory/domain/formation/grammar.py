@@ -29,9 +29,9 @@ class Calendar:
     cues: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Grammar:
-    """One language for the fact rules; every word is lower case."""
+    """One language for the fact rules; every word is lower case. Equal to itself alone, so that it can be a key."""
 
     code: str
     # english | german | turkish: which parser reads its clauses.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.turkish_words import genitive, looks_finite, unpossessed
@@ -14,6 +15,9 @@ _GROUPS = ("speaker", "pronouns", "possessives", "determiners", "prepositions", 
 _LETTERS = {"tr": "ğış", "de": "äß"}
 _SHARED = {"tr": "öüç", "de": "öü"}
 _RECENT_WEIGHT = 0.3
+# Endings of Turkish: cases behind an apostrophe, and persons of verbs.
+_CASED = re.compile(r"\w'(?:[dt][ae]n?|y?[aeıiuü]|n?[ıiuü]n)\b")
+_PERSONAL = re.compile(r"(?:[ıiuü]m|y[ıiuü]m|m[ıiuü]ş|d[ıiuü]m)$")
 
 
 def choose_grammar(text: str, recent: Sequence[str], tables: FormationTables, language: str = "") -> Grammar | None:
@@ -28,20 +32,24 @@ def choose_grammar(text: str, recent: Sequence[str], tables: FormationTables, la
     return tables.grammars[best] if best and scores[best] > 0 else None
 
 
+@lru_cache(maxsize=64)
+def _telling(grammar: Grammar) -> frozenset[str]:
+    return frozenset[str]().union(*(grammar.words[group] for group in _GROUPS))
+
+
+@lru_cache(maxsize=4096)
 def _score(text: str, grammar: Grammar) -> float:
+    # Kept, since each message is looked at again as what was said before the next ones.
     words = list(_WORD.findall(lower_in(text, grammar.code)))
-    score = float(sum(any(word in grammar.words[group] for group in _GROUPS) for word in words))
+    telling = _telling(grammar)
+    score = float(sum(word in telling for word in words))
     score += 0.8 * sum(word in grammar.tenses for word in words)
     score += 2.0 * sum(letter in _LETTERS.get(grammar.code, "") for letter in set(text))
     score += 0.7 * sum(letter in _SHARED.get(grammar.code, "") for letter in set(text))
     if grammar.parser == "turkish":
         score += 1.5 * sum(looks_finite(word) for word in words)
-        score += 1.0 * len(re.findall(r"\w'(?:[dt][ae]n?|y?[aeıiuü]|n?[ıiuü]n)\b", text))
-        score += (
-            1.0
-            * sum(bool(re.search(r"(?:[ıiuü]m|y[ıiuü]m|m[ıiuü]ş|d[ıiuü]m)$", word)) for word in words if len(word) > 4)
-            * 0.5
-        )
+        score += 1.0 * len(_CASED.findall(text))
+        score += 1.0 * sum(bool(_PERSONAL.search(word)) for word in words if len(word) > 4) * 0.5
         score += 1.5 * sum(
             bool(unpossessed(word, grammar.words["nouns"]))
             and unpossessed(word, grammar.words["nouns"]) in grammar.words["nouns"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from aico_memory.domain.formation.wording import even, lower_in
 
@@ -145,6 +146,7 @@ def _shouts(text: str) -> int:
     return 2 if whole else min(2, len(_SHOUT.findall(text)) // 2)
 
 
+@lru_cache(maxsize=65_536)
 def _is_of(word: str, known: frozenset[str]) -> bool:
     if word in known:
         return True

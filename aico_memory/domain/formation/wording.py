@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _APOSTROPHES = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "＇": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
@@ -42,6 +43,7 @@ def lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else "".join(letter.lower()[:1] or letter for letter in text)
 
 
+@lru_cache(maxsize=1024)
 def lower_in(text: str, language: str) -> str:
     """Lower case of the same length by the language's own alphabet (Turkish pairs I with ı)."""
     if language in ("tr", "az"):

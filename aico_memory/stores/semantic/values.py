@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from aico_memory.domain.formation.formed import FormedFact
@@ -24,7 +24,7 @@ def dumped(value: Any) -> bytes:
 
 def statement_body(statement: Statement) -> bytes:
     """A statement, whole."""
-    return dumped(asdict(statement))
+    return dumped({**_shallow(statement), "fact": _shallow(statement.fact)})
 
 
 def statement_of(body: bytes) -> Statement:
@@ -40,7 +40,7 @@ def statement_of(body: bytes) -> Statement:
 
 def explanation_body(explanation: Explanation) -> bytes:
     """An explanation, whole."""
-    return dumped(asdict(explanation))
+    return dumped(_shallow(explanation))
 
 
 def explanation_of(body: bytes) -> Explanation:
@@ -92,6 +92,11 @@ def _outcome_of(line: list[Any]) -> Outcome:
         neighbours=tuple(Seen(bytes.fromhex(one[0]), *one[1:]) for one in found.neighbours),  # type: ignore[arg-type]
         written=tuple(bytes.fromhex(str(one)) for one in found.written),
     )  # fmt: skip
+
+
+def _shallow(value: Any) -> dict[str, Any]:
+    """The fields as they are: `asdict` would copy everything beneath them."""
+    return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
 def _plain(value: Any) -> Any:
