@@ -126,6 +126,7 @@ class Gating:
             scope=said.scope, owner=said.owner, said_at_us=said.said_at_us, received_at_us=said.occurred_us, fact=fact,
             confidence=0.0, role=said.role, session_id=said.session_id, group_id=said.group_id, project_id=said.project_id,
             speaker=said.name, valence=formed.valence, arousal=formed.arousal, emotion=formed.emotion,
+            metadata_json=said.metadata_json,
         )  # fmt: skip
 
     def _judged(
