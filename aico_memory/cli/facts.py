@@ -144,6 +144,10 @@ def _print_explanation(face: Face, found: dict[str, Any]) -> None:
         face.out.print(f"  classes  {classes}")
         feeling = f"{event['emotion']} {event['valence']:+.2f}, arousal {event['arousal']:.2f}"
         face.out.print(f"  density  {event['density']}   feeling  {feeling}")
+        for line in event["trace"]:
+            # Filters and classes stand above.
+            if not line.startswith(("filter ", "class ")):
+                face.out.print(f"  [dim]{escape(line)}[/]")
         for outcome in event["statements"]:
             _print_outcome(face, outcome)
     for memory in found["memories"]:
