@@ -205,6 +205,7 @@ def test_what_is_no_topic_no_mapping_and_no_number_is_a_typed_error(client: Memo
         lambda: client.flush("soon"),
         lambda: client.jobs(-1),
         lambda: client.sleep_now(5),
+        lambda: client.search("x", "u", explain="yes"),
     ):
         with pytest.raises(InvalidMessage):
             fault()
