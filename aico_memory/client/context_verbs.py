@@ -46,11 +46,13 @@ class ContextVerbs:
         known_as_of: Moment = None,
         zone: Name = None,
         mood: float | None = None,
+        selection_id: Name = None,
     ) -> Context:
         """The block of text to put before a model that is about to answer `query`, with where it comes from.
 
         `as_of`: what was true then; `known_as_of`: what was known then; None is now. `zone` (IANA) is that of the
         question's own dates. `mood`: how the one who asks feels, −1 to 1; memories that feel alike come first.
+        `selection_id`: the `request_id` of a skill that was selected; its guidance stands in the block as well.
         With `explain`: why each item is there, and what was left out by which rule.
         """
         user = self._session.user(user_id)
@@ -66,6 +68,7 @@ class ContextVerbs:
             known_as_of_us=moment_us(known_as_of, "known_as_of"),
             zone=checked_zone(zone, "zone"),
             valence=_feeling(mood),
+            selection_id=optional_text(selection_id, "selection_id"),
         )
         return context_shape(await self._session.ask(request, user), explain)
 

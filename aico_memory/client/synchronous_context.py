@@ -38,11 +38,13 @@ class SynchronousContext:
         known_as_of: Moment = None,
         zone: Name = None,
         mood: float | None = None,
+        selection_id: Name = None,
     ) -> Context:
         """The block of text to put before a model that is about to answer `query`."""
         return self._run(
             self._client.context(
-                query, user_id, session_id, max_tokens, explain, group_id, project_id, as_of, known_as_of, zone, mood
+                query, user_id, session_id, max_tokens, explain, group_id, project_id, as_of, known_as_of, zone, mood,
+                selection_id,
             )
         )  # fmt: skip
 

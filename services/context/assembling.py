@@ -14,11 +14,12 @@ from aico_memory.domain.context.boosting import boosted
 from aico_memory.domain.context.deadlines import total_time
 from aico_memory.domain.context.diversity import Dropped, capped, diversified, eligible, gated, once_each
 from aico_memory.domain.context.items import ContextItem
-from aico_memory.domain.context.plan import SEMANTIC, WORKING, Plan, plan_context
+from aico_memory.domain.context.plan import BEHAVIORAL, MODEL, SEMANTIC, WORKING, Plan, plan_context
 from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.language.detection import certain_language
 from aico_memory.domain.language.small_talk import small_talk
 from aico_memory.domain.retrieval.budget import ELLIPSIS, Count, Fitted, fit
+from aico_memory.errors import NotFound
 from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
@@ -123,7 +124,7 @@ class Assembling:
             )
             question = questions.candidates_question(
                 request, plan, scopes, hypotheses, settings.hot if hot is None else None,
-                max(1.0, (total - reserve) * settings.embed_share), self._clock.now_us(),
+                max(1.0, self._embed_ms(total, reserve)), self._clock.now_us(),
             )  # fmt: skip
             asked = tiers.ask(SEMANTIC, SEMANTIC, question, request.user_id)
         turns = None
@@ -131,17 +132,37 @@ class Assembling:
             turns = tiers.ask(
                 WORKING, WORKING, questions.turns_question(request.user_id, request.session_id, plan.turns), request.user_id
             )
+        buffer = guidance = None
+        if request.session_id and plan.candidates:
+            buffer = tiers.ask(
+                WORKING, "buffer", questions.buffer_question(request.user_id, request.session_id), request.user_id
+            )
+        if request.selection_id:
+            wanted = questions.guidance_question(request.user_id, request.selection_id)
+            guidance = tiers.ask(BEHAVIORAL, BEHAVIORAL, wanted, request.user_id)
         found: context_pb2.Candidates | None = tiers.take(asked) if asked else None
         page = tiers.take(turns) if turns else None
+        in_mind = tiers.take(buffer) if buffer else None
+        guided = tiers.take(guidance) if guidance else None
+        if found is not None and plan.candidates:
+            (self._health.miss if MODEL in found.degraded else self._health.answered)(MODEL)
         if found is not None and hot is None:
             hot = hot_items(found)
             self._hot.keep(ticket, hot, found.settled)
         degraded = [SEMANTIC] if asked is not None and found is None else list(found.degraded) if found is not None else []
         if turns is not None and page is None:
             degraded.append(WORKING)
-        material = material_of(request, plan, settings, found if plan.candidates else None, hot or (), page)
+        if guidance is not None and guided is None and guidance.refused != NotFound.code:
+            degraded.append(BEHAVIORAL)
+        searched = found if plan.candidates else None
+        material = material_of(request, plan, settings, searched, hot or (), page, in_mind, guided)
         known = [one.settled for one in (found, page) if one is not None]
         return _Asked(found, material, tuple(degraded), min(known) if known and asked is not None else None)
+
+    def _embed_ms(self, total: float, reserve: float) -> float:
+        """A model that did not answer last time is given no more than a probe."""
+        share = (total - reserve) * self._settings.embed_share
+        return min(share, self._settings.probe_ms) if self._health.missed(MODEL) else share
 
     def _choose(self, request: context_pb2.ContextRequest, plan: Plan, material: Material) -> tuple[list[ContextItem], Dropped]:
         """What stands in the context, best first, and what does not by which rule."""

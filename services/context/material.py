@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.boosting import Surroundings
 from aico_memory.domain.context.diversity import Likeness, word_likeness
 from aico_memory.domain.context.items import ContextItem
@@ -33,6 +33,8 @@ def material_of(
     found: context_pb2.Candidates | None,
     hot: Sequence[ContextItem],
     page: working_pb2.MessagePage | None,
+    buffer: working_pb2.BufferPage | None = None,
+    guidance: behavioral_pb2.SkillSelectionResponse | None = None,
 ) -> Material:
     """All items, each once, with the scores of retrieval; `hot` is what is at hand whatever is asked."""
     items: dict[str, ContextItem] = {}
@@ -63,7 +65,12 @@ def material_of(
             gain = max(0.0, turn.score - known.score)
             shares = {**known.shares, "working": gain}
             items[turn.id] = replace(known, layer="L0", score=known.score + gain, shares=shares)
-    return Material(sorted(items.values(), key=lambda item: -item.score), _around(request, plan, found), _likeness(found))
+    if guidance is not None and guidance.procedure_template:
+        items[guidance.skill_id] = _guidance_item(guidance)
+    around = _around(request, plan, found)
+    if buffer is not None:
+        around = replace(around, in_mind=frozenset(one.id for one in buffer.items))
+    return Material(sorted(items.values(), key=lambda item: -item.score), around, _likeness(found))
 
 
 def hot_items(found: context_pb2.Candidates) -> tuple[ContextItem, ...]:
@@ -99,6 +106,14 @@ def turn_items(page: working_pb2.MessagePage | None, score: float, query: str) -
     asked = " ".join(query.casefold().split())
     said = [message for message in reversed(page.messages) if " ".join(message.content.casefold().split()) != asked]
     return [_turn_item(message, score * 0.5**place) for place, message in enumerate(said)]
+
+
+def _guidance_item(guidance: behavioral_pb2.SkillSelectionResponse) -> ContextItem:
+    """How to answer, as it was selected: there whatever is asked."""
+    return ContextItem(
+        id=guidance.skill_id, text=guidance.procedure_template, kind="procedure", tier="procedural", layer="L2",
+        score=guidance.score, shares=dict(guidance.shares), hot=True,
+    )  # fmt: skip
 
 
 def _turn_item(message: working_pb2.StoredMessage, score: float) -> ContextItem:

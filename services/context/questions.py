@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from aico_memory.contracts.v1 import context_pb2, envelope_pb2, model_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, model_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.plan import Plan
 from aico_memory.settings.context import HotSettings
 
@@ -22,6 +22,16 @@ def embed_question(query: str) -> model_pb2.EmbedRequest:
 def turns_question(user: str, session: str, turns: int) -> working_pb2.ReadMessages:
     """The last turns of a conversation, or of all of a user's where none is named."""
     return working_pb2.ReadMessages(user_id=user, session_id=session, limit=turns)
+
+
+def buffer_question(user: str, session: str) -> working_pb2.ReadBuffer:
+    """What a conversation has in mind."""
+    return working_pb2.ReadBuffer(user_id=user, session_id=session)
+
+
+def guidance_question(user: str, selection: str) -> behavioral_pb2.SelectionAnswerRequest:
+    """What was selected under that id."""
+    return behavioral_pb2.SelectionAnswerRequest(user_id=user, request_id=selection)
 
 
 def semantic_question(

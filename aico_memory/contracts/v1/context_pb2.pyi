@@ -122,6 +122,7 @@ class ContextRequest(_message.Message):
     KNOWN_AS_OF_US_FIELD_NUMBER: _builtins.int
     ZONE_FIELD_NUMBER: _builtins.int
     VALENCE_FIELD_NUMBER: _builtins.int
+    SELECTION_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     query: _builtins.str
     session_id: _builtins.str
@@ -137,6 +138,8 @@ class ContextRequest(_message.Message):
     """IANA zone in which the question's own dates are meant; empty: UTC."""
     valence: _builtins.float
     """Feeling of whoever asks, -1..1; 0: not known."""
+    selection_id: _builtins.str
+    """A selection of a skill whose guidance is to stand in the context; empty: none."""
     def __init__(
         self,
         *,
@@ -151,10 +154,11 @@ class ContextRequest(_message.Message):
         known_as_of_us: _builtins.int = ...,
         zone: _builtins.str = ...,
         valence: _builtins.float = ...,
+        selection_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "max_tokens", b"max_tokens", "project_id", b"project_id", "query", b"query", "session_id", b"session_id", "user_id", b"user_id", "valence", b"valence", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "max_tokens", b"max_tokens", "project_id", b"project_id", "query", b"query", "selection_id", b"selection_id", "session_id", b"session_id", "user_id", b"user_id", "valence", b"valence", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -22,6 +22,8 @@ class Surroundings:
     utility: float = 0.0
     # Ids -> how often each two were used together.
     together: Mapping[tuple[str, str], int] = ()  # type: ignore[assignment]
+    # Ids that the conversation has in mind (the Miller buffer).
+    in_mind: frozenset[str] = frozenset()
     # Id -> hops from what matches (0: it mentions what is asked about).
     reached: Mapping[str, int] = ()  # type: ignore[assignment]
 
@@ -44,6 +46,8 @@ def _boosted(
         additions["entity"] = figures.entity * min(shared, figures.most_entities)
     if around.session_id and item.session_id == around.session_id:
         additions["same_episode"] = figures.same_episode
+    if item.id in around.in_mind:
+        additions["attention"] = figures.attention
     if partners.get(item.id):
         additions["co_activation"] = figures.co_activation
     if item.id in near:

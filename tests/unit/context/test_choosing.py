@@ -88,6 +88,7 @@ def test_boosts_keep_scores_in_range_and_name_what_they_add(found: list[ContextI
         ({"session_id": "s"}, Surroundings(session_id="s"), {"same_episode": 0.15}),
         ({}, Surroundings(together={("x", "best"): 3}), {"co_activation": 0.05}),
         ({}, Surroundings(reached={"x": 1}), {"graph": 0.05}),
+        ({}, Surroundings(in_mind=frozenset({"x"})), {"attention": 0.05}),
         ({"utility": 1.0}, Surroundings(utility=0.3), {"utility": 0.15}),
         ({"sub_tier": "personal"}, Surroundings(), {"sub_tier": 0.05}),
         ({"sub_tier": "vicarious"}, Surroundings(), {"sub_tier": -0.05}),
