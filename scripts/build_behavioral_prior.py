@@ -23,22 +23,26 @@ from aico_memory.stores.behavioral.skill_file import load_skills
 ROOT = Path(__file__).resolve().parent.parent
 SKILLS = ROOT / "config" / "behavioral_skills.yaml"
 TARGET = ROOT / "config" / "behavioral_prior.yaml"
-# What the expected chance of a thumb up gains from the middle of a dimension to its upper end.
+# Sizes from the middle of a dimension to its upper end, in steps; what one step adds to the chance of a thumb up.
+STEP = 0.02
 EVERYWHERE = {
-    "verbosity": -0.01, "directness": 0.015, "structure": 0.01, "example_usage": 0.01, "patience": 0.005,
-    "question_asking": -0.01, "formality": -0.005, "emotional_expression": 0.0, "explanation_depth": 0.005,
+    "verbosity": -1, "directness": 1.5, "structure": 1, "example_usage": 1, "patience": 0.5, "question_asking": -1,
+    "formality": -0.5, "explanation_depth": 0.5,
 }  # fmt: skip
 BY_INTENT = {
-    "emotional": {"emotional_expression": 0.03, "reassurance_level": 0.03, "structure": -0.02, "technical_depth": -0.02,
-                  "patience": 0.02, "directness": -0.01},
-    "casual": {"formality": -0.02, "structure": -0.02, "enthusiasm": 0.02, "emotional_expression": 0.01},
-    "technical": {"technical_depth": 0.03, "structure": 0.01, "example_usage": 0.015},
-    "code_review": {"technical_depth": 0.03, "directness": 0.01, "structure": 0.015},
-    "learning": {"explanation_depth": 0.025, "example_usage": 0.025, "patience": 0.015},
-    "summary": {"verbosity": -0.025, "structure": 0.025},
-    "creative": {"creativity": 0.035, "enthusiasm": 0.01},
-    "planning": {"structure": 0.025, "proactivity": 0.02},
-    "decision": {"structure": 0.015, "directness": 0.02, "proactivity": 0.01},
+    "emotional": {"emotional_expression": 2, "reassurance_level": 2, "structure": -1.5, "technical_depth": -1, "patience": 1,
+                  "directness": -1},
+    "casual": {"formality": -2, "structure": -2, "enthusiasm": 1.5, "emotional_expression": 1},
+    "statement": {"verbosity": -1, "emotional_expression": 1},
+    "question": {"directness": 1, "verbosity": -1, "example_usage": 1},
+    "request": {"directness": 1, "proactivity": 0.5, "structure": 1},
+    "technical": {"technical_depth": 3, "structure": 1, "example_usage": 1.5},
+    "code_review": {"technical_depth": 2, "directness": 1, "structure": 1.5},
+    "learning": {"explanation_depth": 2.5, "example_usage": 2.5, "patience": 2},
+    "summary": {"verbosity": -2, "structure": 2.5},
+    "creative": {"creativity": 3, "enthusiasm": 1},
+    "planning": {"structure": 2, "proactivity": 2},
+    "decision": {"structure": 1.5, "directness": 2, "proactivity": 1},
 }  # fmt: skip
 HEAD = """# The population prior that everybody starts from until one has been learned from people.
 # Made by scripts/build_behavioral_prior.py; change it there. No person's data are in it: `judgement` says whose
@@ -59,8 +63,10 @@ def content() -> str:
         "prior": {
             "version": "shipped-1",
             "users": 0,
-            "taste": EVERYWHERE,
-            "taste_by_intent": BY_INTENT,
+            "taste": {name: round(STEP * size, 4) for name, size in EVERYWHERE.items()},
+            "taste_by_intent": {
+                intent: {name: round(STEP * size, 4) for name, size in sizes.items()} for intent, sizes in BY_INTENT.items()
+            },
             "spread": asdict(Spread()),
         },
     }

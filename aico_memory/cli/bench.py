@@ -133,6 +133,90 @@ def chat(
     face.show(as_json(describe_machine(), result), lambda shown: face.write(as_text(shown)))
 
 
+@bench.command("behavior")
+def behavior(
+    context: typer.Context,
+    users: Annotated[int, typer.Option(help="People a seed.", min=2)] = 200,
+    seeds: Annotated[int, typer.Option(help="Worlds drawn.", min=1)] = 5,
+    interactions: Annotated[int, typer.Option(help="Interactions of each person.", min=10)] = 200,
+    parameters: Annotated[str, typer.Option(help="Which parameters of the simulation: main or check.")] = "main",
+    world: Annotated[list[str] | None, typer.Option(help="Only this world; repeatable.")] = None,
+    feedback: Annotated[list[float] | None, typer.Option(help="Only this share of feedback (0 to 1); repeatable.")] = None,
+    algorithm: Annotated[list[str] | None, typer.Option(help="Only this algorithm; repeatable.")] = None,
+    curves: Annotated[str, typer.Option(help="Folder for learning curves as PNG; needs matplotlib.")] = "",
+    processes: Annotated[int, typer.Option(help="Processes that simulate.", min=1)] = 2,
+    seed: Seed = 1,
+) -> None:
+    """Simulated people with tastes of their own: how soon selection serves them well, beside eight baselines.
+
+    The real trigger matching, policy, learning and refit choose and learn; the figures of the simulated worlds stand
+    in aico_memory/bench/behavior/worlds.yaml.
+    """
+    from pathlib import Path
+
+    from aico_memory.bench.behavior.report import as_json, as_text, bars_of, row_of
+    from aico_memory.bench.behavior.run import BASELINES, OURS, Plan, run
+    from aico_memory.bench.behavior.worlds import WORLDS, load_worlds
+
+    face = face_of(context)
+    known = (*BASELINES, *OURS)
+    wanted = (tuple(world or WORLDS), tuple(feedback or (1.0, 0.3)), tuple(algorithm or known))
+    if unknown := sorted((set(wanted[0]) - set(WORLDS)) | (set(wanted[2]) - set(known))):
+        raise typer.BadParameter(f"{unknown[0]!r}; worlds are {', '.join(WORLDS)}; algorithms are {', '.join(known)}")
+    try:
+        load_worlds(parameters)
+    except KeyError:
+        raise typer.BadParameter(f"there are no parameters {parameters!r}") from None
+    plan = Plan(users, seeds, interactions, wanted[1], wanted[0], parameters, wanted[2], processes, seed)
+    with _progress(face) as progress:
+        outcomes = run(plan, progress)
+    rows = [row_of(outcome) for outcome in outcomes]
+    result = as_json(describe_machine(), plan, rows, bars_of(rows))
+    if curves:
+        from aico_memory.bench.behavior.curves import draw
+
+        result["curves"] = [str(path) for path in draw(outcomes, Path(curves), parameters)]
+    face.show(result, lambda data: face.write(as_text(data)))
+
+
+@bench.command("retrieval")
+def retrieval(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option(help="Folder of the evaluation data (locomo, xquad, prefeval).")],
+    in_process: Annotated[bool, typer.Option(help="The same rules and indexes in this process: no bus, no store.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="conversations, languages or preferences; repeatable. Default: all.")
+    ] = None,
+    ablation: Annotated[bool, typer.Option(help="Also learn and score without each family of features.")] = True,
+) -> None:
+    """Long conversations by category, passages in six languages, implied preferences; beside older designs.
+
+    A deployment of its own: messages are published by the client and questions asked as searches. The weights by which
+    a conversation is searched are learned on the others. Exits with 1 where a bar is missed.
+    """
+    from aico_memory.bench.retrieval.data import LANGUAGES
+    from aico_memory.bench.retrieval.local import open_workshop
+    from aico_memory.bench.retrieval.report import as_json, as_text
+    from aico_memory.bench.retrieval.run import Plan, run_retrieval
+    from aico_memory.models.ranking_tables import load_profiles
+    from aico_memory.paths import find_home
+
+    face = face_of(context)
+    home = find_home()
+    parts = set(only or ("conversations", "languages", "preferences"))
+    plan = Plan(
+        data, in_process, "conversations" in parts, LANGUAGES if "languages" in parts else (), "preferences" in parts, ablation
+    )
+    with _progress(face) as progress:
+        progress("loading the embedding model")
+        workshop = open_workshop(home)
+        outcome = run_retrieval(plan, workshop, load_profiles(home), progress)
+    result = as_json(describe_machine(), plan, outcome, workshop.model)
+    face.show(result, lambda shown: face.write(as_text(shown)))
+    if not all(bar["held"] for bar in result["bars"]):
+        raise typer.Exit(Exit.ERROR)
+
+
 @bench.command("faults")
 def faults(
     context: typer.Context,

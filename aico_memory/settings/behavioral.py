@@ -61,7 +61,7 @@ class HierarchicalSettings(Section):
     """The policy hierarchical-thompson."""
 
     temperature: float = Field(
-        0.15, ge=0, le=2, description="Factor on the posterior's standard deviation when sampling; 0 never explores."
+        0.1, ge=0, le=2, description="Factor on the posterior's standard deviation when sampling; 0 never explores."
     )
     propensity_draws: int = Field(128, ge=0, le=4096, description="Draws by which the chance of a choice is counted.")
     level: float = Field(0.62, gt=0, lt=1, description="Expected chance of a thumb up before anything is known.")

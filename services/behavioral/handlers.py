@@ -271,7 +271,7 @@ class BehavioralHandlers(Handlers):
 
     def _put_skill(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         sealer, limit = self._ports.vault.users.sealer(event.user), self._settings.library.user_skills
-        own_id = f"own_{derive_id(event.event_id, 'skill').hex[:12]}"
+        own_id = f"own_{derive_id(event.event_id, 'skill').hex[-12:]}"
         record = put(rows, event.message, self._catalogue, limit, sealer, event.occurred_us, own_id)
         self._emit(transaction, event, _audit(event, "skill_put", {"skill": record.skill_id}), "audit")
         return self._own_message(rows, record)
@@ -293,7 +293,7 @@ class BehavioralHandlers(Handlers):
 
     def _batch(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         started = perf_counter()
-        version = f"learned-{derive_id(event.event_id, 'prior').hex[:16]}"
+        version = f"learned-{derive_id(event.event_id, 'prior').hex[-16:]}"
         report = run_batch(rows, self._tastes, self._catalogue, self._settings, version, event.occurred_us)
         if event.topic == LEARN and event.message.firing_id:
             detail = f"{report.outcome}: {report.people} people, {report.thumbs} thumbs, {report.signals} signals"

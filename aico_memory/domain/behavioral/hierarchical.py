@@ -25,7 +25,7 @@ class HierarchicalFigures:
     """How boldly it explores."""
 
     # Factor on the posterior's standard deviation when sampling; 0 takes the best expectation.
-    temperature: float = 0.15
+    temperature: float = 0.1
     # Best triggers among which the choice is made.
     candidates: int = 5
     # Draws by which the chance of the choice is counted.

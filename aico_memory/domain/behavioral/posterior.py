@@ -50,7 +50,19 @@ class StyleSpace:
         self.ids = list(styles)
         self.styles = np.array([style_of(vector) for vector in styles.values()]).reshape(len(styles), len(DIMENSIONS))
         self.importance = np.asarray(prior.importance, dtype=np.float64)
+        self._means: dict[str, list[float]] = {}
         self.kernel = style_kernel(self.styles, self.styles, self.importance, prior.spread)
+
+    def means(self, intent: str) -> list[float]:
+        """The prior mean of each skill with an intent, its trigger taken as full.
+
+        The trigger of past situations is not kept: the skill was among the best that applied.
+        """
+        found = self._means.get(intent)
+        if found is None:
+            mean = self.prior.mean(intent, self.ids, self.styles, np.ones(len(self.ids)))
+            found = self._means[intent] = [float(value) for value in mean]
+        return found
 
     @classmethod
     def like(cls, other: StyleSpace, prior: Prior) -> StyleSpace:
@@ -75,9 +87,9 @@ class TastePosterior:
         cells = [cell for cell in evidence.cells if cell.skill_id in space and cell.total > 0]
         self._points = self._coded([(cell.skill_id, cell.intent, cell.sentiment, cell.time_of_day) for cell in cells])
         prior, spread = space.prior, space.prior.spread
-        totals = np.array([cell.total for cell in cells])
-        rates = np.array([cell.positive for cell in cells]) / totals if cells else totals
-        means = np.array([self._cell_mean(cell.intent, cell.skill_id) for cell in cells])
+        totals = np.array([cell.total for cell in cells], dtype=np.float64)
+        rates = np.array([cell.positive for cell in cells], dtype=np.float64) / totals
+        means = np.array([space.means(cell.intent)[space.place[cell.skill_id]] for cell in cells])
         wishes = [wish for wish in evidence.wishes if wish.more + wish.less > 0]
         self._wished = np.zeros((len(wishes), len(DIMENSIONS)))
         for row, wish in enumerate(wishes):
@@ -125,12 +137,6 @@ class TastePosterior:
             return 0.0
         log_determinant = float(np.linalg.slogdet(self._precision)[1])
         return 0.5 * (log_determinant - float(self._residual @ self._weights))
-
-    def _cell_mean(self, intent: str, skill_id: str) -> float:
-        # The trigger of past situations is not kept: the skill was among the best that applied, so it counts as full.
-        place = self._space.place[skill_id]
-        styles = self._space.styles[place : place + 1]
-        return float(self._space.prior.mean(intent, [skill_id], styles, np.ones(1))[0])
 
     def _coded(self, rows: Sequence[tuple[str, str, str, str]]) -> _Points:
         code, place = self._codes, self._space.place

@@ -27,13 +27,13 @@ SIZE: Final = len(DIMENSIONS)
 class Spread:
     """Variances of one person's deviations, on the scale of a probability (0..1)."""
 
-    level: float = 0.01
+    level: float = 0.005
     # Of the liking that follows style: everywhere, for one intent, for one sentiment.
-    taste: float = 0.04
-    taste_by_intent: float = 0.004
+    taste: float = 0.02
+    taste_by_intent: float = 0.003
     taste_by_sentiment: float = 0.001
     # Of what style does not explain: of one skill everywhere, for one intent, in one bucket.
-    skill: float = 0.002
+    skill: float = 0.0015
     skill_by_intent: float = 0.001
     skill_by_bucket: float = 0.0005
     # Share of the liking by style that is nearness (a bump around a style) and not a direction.
