@@ -27,6 +27,8 @@ from services.semantic.saying import Said, said_by
 
 # Places of the model's facts among the statements of a message, behind any that the rules can have.
 _FIRST_PLACE = 1_000_000
+# Under this name the evidence of a fact tells the model.
+READ_BY = "read_by"
 # How what is told of a reading begins.
 _ALONE, _MODEL = "rules alone: ", "model "
 _TOLD = (_ALONE, _MODEL)
@@ -66,7 +68,7 @@ class Enriching:
         extraction = message.extraction
         facts = tuple(self._as_said(fact_of(one), said) for one in extraction.facts)
         formed = replace(self._forming.form(said), facts=facts, foresight=())
-        source = json.dumps({"model": extraction.model, "prompt_hash": extraction.prompt_hash})
+        source = _source(transaction, record, extraction)
         outcomes = []
         for place, fact in enumerate(facts, _FIRST_PLACE):
             statement = replace(self._gating.statement(said, formed, fact, place), metadata_json=source)
@@ -104,6 +106,13 @@ def told_of(extraction: extraction_pb2.Extraction) -> Iterator[str]:
         )
     for one in extraction.refused:
         yield f"{_MODEL}refused by {one.rule}: {one.reason} {one.claim}".rstrip()
+
+
+def _source(transaction: SemanticTransaction, record: Memory, extraction: extraction_pb2.Extraction) -> str:
+    """The metadata of the message, and which model read it by which instructions."""
+    given = next((one.metadata_json for one in transaction.evidence(record.memory_id) if one.metadata_json), "")
+    read_by = {"model": extraction.model, "prompt_hash": extraction.prompt_hash}
+    return json.dumps({**(json.loads(given) if given else {}), READ_BY: read_by})
 
 
 def _said(event_id: uuid.UUID, record: Memory, sequence: int) -> Said:

@@ -43,7 +43,7 @@ class Statement:
     arousal: float = 0.0
     emotion: str = "none"
     flashbulb: bool = False
-    # A JSON object about how it was read (model and instructions); goes with its evidence.
+    # A JSON object: the metadata of its message and, where a model read it, which one; goes with its evidence.
     metadata_json: str = ""
 
     @property

@@ -65,7 +65,7 @@ def held(worker: Any, scope: Scope = ADA) -> list[tuple[str, str]]:
 
 
 def test_a_fact_of_the_model_goes_through_the_gate_with_its_source(worker: Any) -> None:
-    said = say(worker)
+    said = say(worker, metadata_json='{"mood": "calm"}')
     assert held(worker) == []
     extracted(worker, said, read(oslo()))
     (item,) = worker.handlers.state.items([ADA], (), b"", 9)
@@ -74,7 +74,7 @@ def test_a_fact_of_the_model_goes_through_the_gate_with_its_source(worker: Any) 
     assert item.memory.confidence == pytest.approx(0.72)
     (proof,) = worker.handlers.state.evidence([item.memory.memory_id])[item.memory.memory_id]
     assert (proof.event_id, proof.method, proof.excerpt) == (said.event_id.bytes, "llm_extract", "we put down roots in Oslo")
-    assert json.loads(proof.metadata_json) == {"model": "local", "prompt_hash": "abc"}
+    assert json.loads(proof.metadata_json) == {"mood": "calm", "read_by": {"model": "local", "prompt_hash": "abc"}}
 
 
 def test_a_message_is_read_once_whatever_a_second_reading_says(worker: Any) -> None:
