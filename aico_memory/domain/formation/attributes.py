@@ -55,7 +55,8 @@ def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[
     if bare in grammar.relations:
         return ATTRIBUTE + bare, grammar.relations[bare], "profile"
     last = bare.split()[-1] if bare else ""
-    single = grammar.relations.get(last, True)
+    # One has sisters, but one piano teacher.
+    single = len(bare.split()) > 1 or grammar.relations.get(last, True)
     return ATTRIBUTE + bare, single, "profile" if last in grammar.relations else "fact"
 
 

@@ -139,18 +139,22 @@ def _fact(
         temporal_type="time_bounded" if validity.until_us != OPEN else "persistent",
         language=grammar.code,
         explicit=speech.explicit,
-        confidence_base=_confidence(found, value, act, frame, grammar, tables, speech),
+        confidence_base=_confidence(found, value, act, corrected, frame, grammar, tables, speech),
         excerpt=sentence[:300],
     )
 
 
 def _confidence(
-    found: Found, value: str, act: str, frame: Frame | None, grammar: Grammar, tables: FormationTables, speech: Speech
-) -> float:
+    found: Found, value: str, act: str, corrected: str, frame: Frame | None, grammar: Grammar, tables: FormationTables,
+    speech: Speech,
+) -> float:  # fmt: skip
     if speech.explicit or act == "correct":
         return STATED
     if act != "assert" or frame is None:
         return INFERRED
+    if corrected:
+        # It takes the place of something: that is more than a verb with a noun.
+        return max(INFERRED, confidence_of(frame, found, value, tables, grammar))
     return confidence_of(frame, found, value, tables, grammar)
 
 

@@ -39,7 +39,8 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
         return last if last is not None else Party(owner="", noun="")
     owner, possessed, definite = SPEAKER, False, False
     apart = next((at for at, word in enumerate(lowered) if at and word in grammar.words["own"]), 0)
-    if apart and lowered[-1] in grammar.relations and all(word[:1].isupper() for word in words[:apart]):
+    named = lowered[0] not in grammar.words["determiners"]
+    if apart and named and lowered[-1] in grammar.relations and all(word[:1].isupper() for word in words[:apart]):
         # "Lena, my sister, …"
         return Party(noun=" ".join(lowered[apart + 1 :]), name=" ".join(words[:apart]), possessed=True)
     if lowered[0] in grammar.words["possessives"]:

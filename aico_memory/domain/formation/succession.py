@@ -61,10 +61,14 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
     if not ends and not result.gone:
         return result
     for place, fact in enumerate(result.facts):
-        vague = fact.predicate in WEAK or (fact.predicate not in tables.predicates and ":" not in fact.predicate)
+        # "I left the Ritz and I'm at Claridge's now": whatever the Ritz was.
+        stays = (
+            fact.predicate == "location" and fact.valid_until_us == OPEN and any(one.predicate == "employer" for one in ends)
+        )
+        vague = stays or fact.predicate in WEAK or (fact.predicate not in tables.predicates and ":" not in fact.predicate)
         if fact.act != "assert" or fact.corrected not in ("", "*") or not vague or not fact.value:
             continue
-        left = [end.value for end in ends if end.subject == fact.subject and _may_be_anything(end, fact, tables)]
+        left = [end.value for end in ends if end.subject == fact.subject and (stays or _may_be_anything(end, fact, tables))]
         left = [one for one in (*left, *result.gone) if alike(one, fact.value, tables, grammar)]
         if left:
             result.facts[place] = _in_place_of(fact, left[-1], grammar)

@@ -39,13 +39,13 @@ def kin(best: Group, groups: Sequence[Group], tables: FormationTables, near: boo
     noun = best.predicate.partition(":")[2]
     language = best.held[0].fact.language
     if best.predicate in THINGS and best.subject != SPEAKER:
-        head = stems(head_of(best.subject, language, tables), language)
+        head = _last(best.subject, language, tables)
         return [
             one
             for group in groups
             if group.predicate == best.predicate and group.subject != SPEAKER
             and (group is best or (_within(group.subject, best.subject, language)
-                 and stems(head_of(group.subject, language, tables), language) == head))
+                 and _last(group.subject, language, tables) == head))
             for one in group.held
         ]  # fmt: skip
     if not noun or not best.held[0].fact.single_valued:
@@ -64,6 +64,11 @@ def kin(best: Group, groups: Sequence[Group], tables: FormationTables, near: boo
             theirs = stems(other, language)
             found += group.held if theirs <= words or words <= theirs else []
     return found
+
+
+def _last(noun: str, language: str, tables: FormationTables) -> frozenset[str]:
+    """The word that says what it is: rehearsal in "choir rehearsals in the hall"."""
+    return stems(head_of(noun, language, tables).split()[-1], language)
 
 
 def _within(one: str, other: str, language: str) -> bool:
