@@ -14,6 +14,7 @@ from aico_memory.settings.link import LinkSettings
 from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.models import ModelSettings
 from aico_memory.settings.recall import RecallSettings
+from aico_memory.settings.retrieval import RetrievalSettings
 from aico_memory.settings.runtime import RuntimeSettings
 from aico_memory.settings.scheduler import SchedulerSettings
 from aico_memory.settings.section import Section
@@ -38,6 +39,7 @@ class Settings(Section):
     memory_model: MemoryModelSettings = Field(default_factory=MemoryModelSettings)
     write_path: WritePathSettings = Field(default_factory=WritePathSettings)
     recall: RecallSettings = Field(default_factory=RecallSettings)
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
     behavioral: BehavioralSettings = Field(default_factory=BehavioralSettings)
     consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)
     scheduler: SchedulerSettings = Field(default_factory=SchedulerSettings)

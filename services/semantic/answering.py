@@ -18,6 +18,7 @@ from aico_memory.errors import DeadlineExceeded, InvalidMessage, ModelMismatch, 
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.semantic import SemanticSettings
 from aico_memory.stores.semantic.port import SemanticStore
+from services.semantic.candidates import Ranker
 from services.semantic.convert import (
     evolution_message,
     id_bytes,
@@ -27,7 +28,7 @@ from services.semantic.convert import (
 )
 from services.semantic.live_index import LiveIndex
 
-VECTOR, TEXT = "vector", "text"
+VECTOR, TEXT, FUSED = "vector", "text", "fused"
 # Taken beyond the limit from an index, which may be a moment behind the store.
 _SPARE = 8
 # What one answer may weigh; the bus carries answers of a few megabytes.
@@ -40,7 +41,7 @@ class Answering:
 
     def __init__(
         self, store: SemanticStore, live: LiveIndex, languages: LanguageTable, settings: SemanticSettings, clock: Clock,
-        identity: IdentitySettings,
+        identity: IdentitySettings, ranker: Ranker | None = None,
     ) -> None:  # fmt: skip
         self._store = store
         self._live = live
@@ -48,6 +49,7 @@ class Answering:
         self._settings = settings
         self._clock = clock
         self._identity = identity
+        self._ranker = ranker
 
     def query(self, event: Event) -> semantic_pb2.SemanticMatches:
         """Ranked lists of the retrievers that are asked for. ModelMismatch where only vectors are, of another model."""
@@ -56,6 +58,8 @@ class Answering:
         view = view_of(scopes, message.filters, self._clock.now_us(), message.as_of_us, message.known_as_of_us)
         wanted = tuple(message.retrievers) or ((VECTOR, TEXT) if message.vector else (TEXT,))
         limit = min(message.limit or 50, self._settings.max_limit)
+        if FUSED in wanted:
+            return self._fused(message, view, limit)
         answer = semantic_pb2.SemanticMatches(index=self._settings.index)
         ranked: dict[str, _Ranked] = {}
         found: dict[int, Memory] = {}
@@ -67,7 +71,7 @@ class Answering:
                 elif retriever == TEXT:
                     ranked[retriever] = self._by_words(message.text, view, limit, found)
                 else:
-                    raise InvalidMessage(f"No retriever {retriever!r}; there are {VECTOR} and {TEXT}")
+                    raise InvalidMessage(f"No retriever {retriever!r}; there are {VECTOR}, {TEXT} and {FUSED}")
             except (ModelMismatch, DeadlineExceeded) as error:
                 if len(wanted) == 1:
                     raise
@@ -80,6 +84,38 @@ class Answering:
             entry.memory_ids.extend(memory_id for memory_id, _ in seen)
             entry.scores.extend(score for _, score in seen)
         answer.records.extend(kept.values())
+        return answer
+
+    def _fused(self, message: semantic_pb2.SemanticQuery, view: View, limit: int) -> semantic_pb2.SemanticMatches:
+        """One list by the ranking profile; of memories that rest on the same message only the best stands in it."""
+        if self._ranker is None or tuple(message.retrievers) != (FUSED,):
+            raise InvalidMessage(f"The retriever {FUSED} answers alone")
+        # Twice as many: what rests on one message stands in several places.
+        ranked = self._ranker.ranked(
+            [message.text], view, min(2 * limit, self._settings.max_limit), hypotheses=(), embed_ms=message.embed_ms,
+            profile=message.profile,
+        )  # fmt: skip
+        answer = semantic_pb2.SemanticMatches(index=self._settings.index, model=ranked.model, degraded=ranked.degraded)
+        entries = ranked.lists[0] if ranked.lists else []
+        records = dict(zip(ranked.memories, self.records(list(ranked.memories.values())), strict=True))
+        _order_sources(records, [key for key, _, _ in entries])
+        listed = answer.lists.add(retriever=FUSED, milliseconds=sum(ranked.milliseconds.values()))
+        seen: set[tuple[bytes, ...]] = set()
+        room = _ANSWER_BYTES
+        for key, score, shares in entries:
+            sources = tuple(sorted({source.event_id for source in records[key].sources}))
+            if sources and sources in seen:
+                continue
+            seen.add(sources)
+            room -= records[key].ByteSize()
+            if len(listed.scores) == limit or (room < 0 and listed.scores):
+                break
+            answer.records.append(records[key])
+            listed.memory_ids.append(records[key].memory_id)
+            listed.scores.append(score)
+            listed.shares.add(shares=[semantic_pb2.RankedShare(feature=name, value=value) for name, value in shares.items()])
+        for stage, milliseconds in ranked.milliseconds.items():
+            answer.timings.add(stage=stage, milliseconds=milliseconds)
         return answer
 
     def get(self, event: Event) -> semantic_pb2.MemoryPage:
@@ -153,6 +189,19 @@ class Answering:
             wanted *= 2
         found.update((one.key, admitted[one.key]) for one in kept)
         return [(one.key, one.score) for one in kept]
+
+
+def _order_sources(records: Mapping[int, semantic_pb2.MemoryRecord], ranking: Sequence[int]) -> None:
+    """Where a memory rests on several messages, the one that matches best comes first."""
+    places: dict[bytes, int] = {}
+    for place, key in enumerate(ranking):
+        if len(records[key].sources) == 1:
+            places.setdefault(records[key].sources[0].event_id, place)
+    for record in records.values():
+        if len(record.sources) > 1:
+            best_first = sorted(record.sources, key=lambda source: places.get(source.event_id, len(ranking)))
+            del record.sources[:]
+            record.sources.extend(best_first)
 
 
 def _of_version(memory: Memory, evidence: Mapping[bytes, Sequence[Evidence]]) -> Sequence[Evidence]:

@@ -46,8 +46,14 @@ class Ranked:
 class Ranker(Protocol):
     """Ranks the memories of scopes."""
 
-    def ranked(self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float) -> Ranked:
-        """The best memories of each question that the view admits; without an embedding in `embed_ms` by words alone."""
+    def ranked(
+        self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float,
+        profile: str = "",
+    ) -> Ranked:  # fmt: skip
+        """The best memories of each question that the view admits; without an embedding in `embed_ms` by words alone.
+
+        `profile` names a ranking profile; empty: the configured ones. Raises InvalidMessage for one that there is not.
+        """
 
 
 class CandidateAnswers:

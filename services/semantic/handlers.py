@@ -13,12 +13,14 @@ from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
+from aico_memory.stores.index.text_source import TextSource
 from aico_memory.stores.semantic.port import IndexQueue, ReadingQueue, SemanticStore, SemanticTransaction
 from aico_memory.stores.semantic.retrieval_port import RetrievalReads
 from aico_memory.stores.semantic.sql_queue import SqlIndexQueue
 from aico_memory.stores.semantic.sql_reading import SqlReadingQueue
 from aico_memory.stores.semantic.sql_retrieval import SqlRetrieval
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
+from aico_memory.stores.semantic.sql_text import SqlTextSource
 from services.semantic.answering import Answering
 from services.semantic.candidates import CandidateAnswers
 from services.semantic.direct_recall import DirectRecall
@@ -29,7 +31,7 @@ from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
 from services.semantic.model_reader import ModelReader
-from services.semantic.rank_fusion import RankFusion
+from services.semantic.ranking import open_ranker
 from services.semantic.time_verbs import TimeVerbs
 from services.semantic.tokens import FormationRules
 from services.semantic.write_path import Effect, WritePath
@@ -48,7 +50,8 @@ def build(ports: Ports) -> SemanticHandlers:
     forming = BusEmbedder(ports.link, ports.settings.write_path.work.embed_seconds, stop, interactive=True)
     retrieval = SqlRetrieval(store.database, store.sealers)
     reading = SqlReadingQueue(store.database)
-    return SemanticHandlers(ports, store, SqlIndexQueue(store), reading, retrieval, indexing, forming, stop)
+    texts = SqlTextSource(store)
+    return SemanticHandlers(ports, store, SqlIndexQueue(store), reading, retrieval, texts, indexing, forming, stop)
 
 
 class SemanticHandlers(Handlers):
@@ -63,6 +66,7 @@ class SemanticHandlers(Handlers):
         queue: IndexQueue,
         reading: ReadingQueue,
         retrieval: RetrievalReads,
+        texts: TextSource,
         indexing: Embedder,
         forming: Embedder,
         stop: threading.Event,
@@ -81,7 +85,12 @@ class SemanticHandlers(Handlers):
             store, queue, self._live, self._indexer, self._rules, settings, ports.clock.now_us, ports.log
         )
         self._indexer.maintain = maintenance.step
-        self._answering = Answering(store, self._live, self._rules.languages, settings, ports.clock, ports.settings.identity)
+        ranker = open_ranker(store, texts, self._live, ports.link, self._rules.languages, ports.home, every)
+        self._texts = ranker.texts
+        self._indexer.follow = self._texts.catch_up
+        self._answering = Answering(
+            store, self._live, self._rules.languages, settings, ports.clock, ports.settings.identity, ranker
+        )
         tables = load_formation_tables(ports.home)
         self._write_path = WritePath(store, self._rules, tables, forming, every, ports.log)
         verbs = FactVerbs(ports, every, store, queue, tables, self._write_path)
@@ -90,9 +99,8 @@ class SemanticHandlers(Handlers):
         self.topics = tuple(sorted(self._effects))
         answering = self._answering
         candidates = CandidateAnswers(
-            store, retrieval, RankFusion(answering, ports.link, self._rules.languages, every.context),
-            DirectRecall(store, tables, every.recall, settings.default_language), self._rules.gazetteer,
-            ports.settings.identity, ports.clock, lambda: self.settled(store.cursor()[1]),
+            store, retrieval, ranker, DirectRecall(store, tables, every.recall, settings.default_language),
+            self._rules.gazetteer, ports.settings.identity, ports.clock, lambda: self.settled(store.cursor()[1]),
         )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(semantic_pb2.SemanticQuery).name: lambda event, _: answering.query(event),
@@ -130,7 +138,8 @@ class SemanticHandlers(Handlers):
         model = self._indexer.model_fingerprint
         job = self._queue.job()
         shown: dict[str, object] = {
-            "memories": self.state.count(), "index": self._live.status(), "index_outbox": self._queue.pending_count(),
+            "memories": self.state.count(), "index": self._live.status(),
+            "text_index": self._texts.status(), "index_outbox": self._queue.pending_count(),
             "fingerprint": active, "model_mismatch": bool(active and model and active != model),
             "not_embedded": self._indexer.skipped, "formed_without_vectors": self._write_path.forming.without_vectors,
         }  # fmt: skip

@@ -46,6 +46,8 @@ class Indexer:
         self._thread = Thread(target=self._run, name="indexer", daemon=True)
         # One step of maintenance, False where none is asked for; set by whoever owns the jobs.
         self.maintain: Step = _nothing
+        # What else follows the changes, and must see them before they leave the outbox.
+        self.follow: Callable[[], None] = lambda: None
         self.model_fingerprint = ""
         self.waits_for = ""
         self.skipped = 0
@@ -70,6 +72,7 @@ class Indexer:
         entries = self._queue.pending(self._settings.embed_batch)
         if not entries:
             return False
+        self.follow()
         keys = [entry.key for entry in entries]
         self.embed(keys)
         self._live.follow()

@@ -330,6 +330,8 @@ class SemanticQuery(_message.Message):
     AS_OF_US_FIELD_NUMBER: _builtins.int
     KNOWN_AS_OF_US_FIELD_NUMBER: _builtins.int
     RETRIEVERS_FIELD_NUMBER: _builtins.int
+    PROFILE_FIELD_NUMBER: _builtins.int
+    EMBED_MS_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     vector: _builtins.bytes
     """Little-endian float32; empty: no vector search."""
@@ -337,13 +339,19 @@ class SemanticQuery(_message.Message):
     limit: _builtins.int
     as_of_us: _builtins.int
     known_as_of_us: _builtins.int
+    profile: _builtins.str
+    """Ranking profile of `fused`; empty: the configured one."""
+    embed_ms: _builtins.int
+    """Milliseconds that the embedding of `fused` may take; 0: by words alone."""
     @_builtins.property
     def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]: ...
     @_builtins.property
     def filters(self) -> Global___SearchFilters: ...
     @_builtins.property
     def retrievers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """vector | text : which retrievers to run; empty: both."""
+        """vector | text | fused : which retrievers to run; empty: vector (where one is given) and text.
+        fused weighs words, vectors and all else that is known by a ranking profile, and embeds the text by itself.
+        """
 
     def __init__(
         self,
@@ -357,10 +365,12 @@ class SemanticQuery(_message.Message):
         as_of_us: _builtins.int = ...,
         known_as_of_us: _builtins.int = ...,
         retrievers: _abc.Iterable[_builtins.str] | None = ...,
+        profile: _builtins.str = ...,
+        embed_ms: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "embedding_fingerprint", b"embedding_fingerprint", "filters", b"filters", "known_as_of_us", b"known_as_of_us", "limit", b"limit", "retrievers", b"retrievers", "scopes", b"scopes", "text", b"text", "vector", b"vector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "embed_ms", b"embed_ms", "embedding_fingerprint", b"embedding_fingerprint", "filters", b"filters", "known_as_of_us", b"known_as_of_us", "limit", b"limit", "profile", b"profile", "retrievers", b"retrievers", "scopes", b"scopes", "text", b"text", "vector", b"vector"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -374,12 +384,17 @@ class RankedList(_message.Message):
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     SCORES_FIELD_NUMBER: _builtins.int
     MILLISECONDS_FIELD_NUMBER: _builtins.int
+    SHARES_FIELD_NUMBER: _builtins.int
     retriever: _builtins.str
     milliseconds: _builtins.float
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
     def scores(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def shares(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedShares]:
+        """What each feature gave to each of them, in log-odds; only of `fused`."""
+
     def __init__(
         self,
         *,
@@ -387,14 +402,35 @@ class RankedList(_message.Message):
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         scores: _abc.Iterable[_builtins.float] | None = ...,
         milliseconds: _builtins.float = ...,
+        shares: _abc.Iterable[Global___RankedShares] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "milliseconds", b"milliseconds", "retriever", b"retriever", "scores", b"scores"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "milliseconds", b"milliseconds", "retriever", b"retriever", "scores", b"scores", "shares", b"shares"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RankedList: _TypeAlias = RankedList  # noqa: Y015
+
+@_typing.final
+class RankedShares(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def shares(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedShare]: ...
+    def __init__(
+        self,
+        *,
+        shares: _abc.Iterable[Global___RankedShare] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["shares", b"shares"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RankedShares: _TypeAlias = RankedShares  # noqa: Y015
 
 @_typing.final
 class SemanticMatches(_message.Message):
@@ -404,15 +440,21 @@ class SemanticMatches(_message.Message):
     RECORDS_FIELD_NUMBER: _builtins.int
     INDEX_FIELD_NUMBER: _builtins.int
     DEGRADED_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    TIMINGS_FIELD_NUMBER: _builtins.int
     index: _builtins.str
+    model: _builtins.str
+    """Of `fused`: the embedding model that answered, and its stages."""
     @_builtins.property
     def lists(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedList]: ...
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryRecord]: ...
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Retrievers that could not answer, "retriever: reason"; their list is missing."""
+        """Retrievers that could not answer, "retriever: reason"; their list is missing. Of `fused`: what it did without."""
 
+    @_builtins.property
+    def timings(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTiming]: ...
     def __init__(
         self,
         *,
@@ -420,10 +462,12 @@ class SemanticMatches(_message.Message):
         records: _abc.Iterable[Global___MemoryRecord] | None = ...,
         index: _builtins.str = ...,
         degraded: _abc.Iterable[_builtins.str] | None = ...,
+        model: _builtins.str = ...,
+        timings: _abc.Iterable[Global___StageTiming] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "index", b"index", "lists", b"lists", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "index", b"index", "lists", b"lists", "model", b"model", "records", b"records", "timings", b"timings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

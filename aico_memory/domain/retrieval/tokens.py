@@ -32,6 +32,12 @@ _UNSPACED = (
 _SPLIT = re.compile(f"[{_APOSTROPHES}]")
 _RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
+# Arabic writes the same word with or without vowel signs and kashida, and alef in several shapes.
+_ARABIC_SIGNS = re.compile("[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
+_ARABIC_SHAPES = str.maketrans("أإآٱیک", "اااايك")
+# Endings that a stemmer needs to see as they are.
+_ARABIC_ENDINGS = str.maketrans("ىة", "يه")
+_ARABIC = re.compile("[\u0600-\u06ff]")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 
 
@@ -54,9 +60,43 @@ def query_tokens(text: str, languages: tuple[str, ...], ignored: Set[str] = froz
     return list(found) if found or not ignored else query_tokens(text, languages)
 
 
+def words(text: str, language: str = "") -> list[str]:
+    """The words as they stand, folded, in order; pairs of characters where a script does not space words."""
+    found: list[str] = []
+    for pattern, spelled in _SIGNS:
+        text = pattern.sub(spelled, text)
+    for word in _words().findall(fold(text, language).replace("_", " ")):
+        parts = _SPLIT.split(word)
+        for part in parts:
+            # "don't", "l'homme", "Alice's": a letter alone beside an apostrophe is grammar.
+            if not part or (len(parts) > 1 and len(part) == 1):
+                continue
+            if part.isascii() or not _UNSPACED_LETTER.search(part):
+                found.append(part[:MAX_TOKEN_LENGTH])
+                continue
+            for run in _RUNS.findall(part):
+                found.extend(bigrams(run) if _UNSPACED_LETTER.match(run) else (run[:MAX_TOKEN_LENGTH],))
+    return found
+
+
+def character_grams(word: str, size: int = 4) -> list[str]:
+    """Overlapping runs of `size` characters of a word with its edges marked; the pair itself of an unspaced script."""
+    if _UNSPACED_LETTER.match(word):
+        return [word]
+    edged = f"_{word.translate(_ARABIC_ENDINGS)}_"
+    return [edged[at : at + size] for at in range(max(1, len(edged) - size + 1))]
+
+
+def stem_key(word: str, language: str) -> str:
+    """Under what all forms of a word meet: its stem, dotless i as i, so that a question typed without it finds it."""
+    return stem(word, language).replace("ı", "i").translate(_ARABIC_ENDINGS)
+
+
 def fold(text: str, language: str = "") -> str:
-    """NFKC and case folded, with the dotted and dotless i of Turkic languages kept apart."""
+    """NFKC and case folded, the dotted and dotless i of Turkic languages kept apart, the shapes of Arabic letters as one."""
     normal = unicodedata.normalize("NFKC", text)
+    if _ARABIC.search(normal):
+        normal = _ARABIC_SIGNS.sub("", normal).translate(_ARABIC_SHAPES)
     if language in _DOTTED_LANGUAGES:
         normal = normal.translate(_DOTTED)
     return unicodedata.normalize("NFKC", normal.casefold()).replace("i\u0307", "i")

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from aico_memory.domain.memory import Scope, View
 from aico_memory.stores.index.exact import ExactVectorIndex
-from aico_memory.stores.index.vector_port import Neighbour, Vector, VectorEntry, VectorIndex, VectorSource
+from aico_memory.stores.index.vector_port import Neighbour, Similarities, Vector, VectorEntry, VectorIndex, VectorSource
 
 
 class BuildableIndex(VectorIndex, Protocol):
@@ -52,6 +52,14 @@ class AutoVectorIndex:
         if self._built and large is not None:
             return large.search(vector, view, limit)
         return self._exact.search(vector, view, limit)
+
+    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
+        large = self._large
+        if self._is_large(view.scopes) and self._built and large is not None:
+            return large.similarities(vector, view, limit)
+        if self._is_large(view.scopes):
+            self._start_building()
+        return self._exact.similarities(vector, view, limit)
 
     def wait_built(self, timeout: float) -> bool:
         """Wait for a build that is under way; whether the large index answers."""

@@ -14,7 +14,15 @@ from typing import Any
 from aico_memory.domain.memory import Condition, Scope, View, conditions
 from aico_memory.ids import stable_hash64
 from aico_memory.stores.index.facet_columns import DTYPE, as_number, as_numbers, digest63
-from aico_memory.stores.index.vector_port import Neighbour, Vector, VectorEntry, VectorSource, unit
+from aico_memory.stores.index.vector_port import (
+    Neighbour,
+    Similarities,
+    Vector,
+    VectorEntry,
+    VectorSource,
+    as_similarities,
+    unit,
+)
 
 _OPERATORS = {"in": "$in", "ge": "$gte", "le": "$lte", "gt": "$gt", "lt": "$lt"}
 _FIELDS = DTYPE.names or ()
@@ -68,6 +76,9 @@ class ChromaVectorIndex:
             for key, distance in zip(answer["ids"][0], answer["distances"][0], strict=True)
         ]
         return sorted(found, key=lambda one: (-one.score, one.key))
+
+    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
+        return as_similarities(self.search(vector, view, limit))
 
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from aico_memory.domain.memory import Scope, View, conditions
 from aico_memory.stores.index.facet_columns import DTYPE, as_numbers, mask
-from aico_memory.stores.index.vector_port import Neighbour, Vector, VectorEntry, VectorSource, unit
+from aico_memory.stores.index.vector_port import Neighbour, Similarities, Vector, VectorEntry, VectorSource, unit
 
 _FIRST_CAPACITY = 64
 
@@ -47,6 +47,16 @@ class ExactVectorIndex:
             best = _best(scores, limit)
             found += (Neighbour(int(keys[admitted[at]]), float(scores[at])) for at in best)
         return sorted(found, key=lambda one: (-one.score, one.key))[:limit]
+
+    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
+        keys, scores = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.float32)]
+        question = unit(vector)
+        for scope in dict.fromkeys(view.scopes):
+            held, vectors, _ = self._matrix(scope).snapshot()
+            if len(held):
+                keys.append(held.copy())
+                scores.append(vectors @ question)
+        return np.concatenate(keys), np.concatenate(scores)
 
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         by_scope: dict[Scope, list[VectorEntry]] = {}

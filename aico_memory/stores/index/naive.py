@@ -8,7 +8,15 @@ from threading import Lock
 import numpy as np
 
 from aico_memory.domain.memory import Scope, View, admits, conditions
-from aico_memory.stores.index.vector_port import Neighbour, Vector, VectorEntry, VectorSource, unit
+from aico_memory.stores.index.vector_port import (
+    Neighbour,
+    Similarities,
+    Vector,
+    VectorEntry,
+    VectorSource,
+    as_similarities,
+    unit,
+)
 
 
 class NaiveVectorIndex:
@@ -37,6 +45,9 @@ class NaiveVectorIndex:
             if entry.scope in view.scopes and admits(wanted, entry.facets)
         ]
         return sorted(found, key=lambda one: (-one.score, one.key))[:limit]
+
+    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
+        return as_similarities(self.search(vector, view, limit))
 
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         with self._lock:

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from aico_memory.domain.memory import Facets, Scope, View
 
 Vector = npt.NDArray[np.float32]
+# Keys of memories, and the cosine of each with a question.
+Similarities = tuple[npt.NDArray[np.int64], Vector]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ class VectorIndex(Protocol):
     def search(self, vector: Vector, view: View, limit: int) -> list[Neighbour]:
         """The `limit` nearest, best first; only from the scopes of the view."""
 
+    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
+        """Cosines with everything in the view's scopes, or with at least the `limit` nearest that the view admits."""
+
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         """Take these in, or replace what stands under their keys."""
 
@@ -69,6 +74,12 @@ class VectorIndex(Protocol):
 
     def drop(self) -> None:
         """Give the memory back and remove what lies on disk: the model is in use no more."""
+
+
+def as_similarities(near: Sequence[Neighbour]) -> Similarities:
+    """A list of neighbours as two arrays."""
+    keys = np.array([one.key for one in near], dtype=np.int64)
+    return keys, np.array([one.score for one in near], dtype=np.float32)
 
 
 def unit(vector: npt.ArrayLike) -> Vector:

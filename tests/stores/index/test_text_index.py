@@ -1,4 +1,4 @@
-"""Conformance of the text index: FTS5 in an encrypted database, and the twin."""
+"""Conformance of the text index: FTS5 in an encrypted database, the inverted index in memory, and the twin."""
 
 from itertools import islice
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from aico_memory.domain.memory import Scope
 from aico_memory.stores.index.bm25 import MemoryTextIndex
 from aico_memory.stores.index.fts5 import Fts5TextIndex
+from aico_memory.stores.index.memory_text import InvertedTextIndex
 from aico_memory.stores.semantic.sql_store import MIGRATIONS
 from aico_memory.stores.sql import Database
 
@@ -44,9 +45,10 @@ def database(tmp_path):
         yield opened
 
 
-@pytest.fixture(params=["fts5", "twin"])
+@pytest.fixture(params=["fts5", "inverted", "twin"])
 def index(request, database):
-    return Fts5(database) if request.param == "fts5" else MemoryTextIndex()
+    made = {"fts5": lambda: Fts5(database), "inverted": InvertedTextIndex, "twin": MemoryTextIndex}
+    return made[request.param]()
 
 
 def test_rare_words_weigh_more_than_frequent_ones(index):

@@ -1,0 +1,1 @@
+"""Retrieval on public sets: long conversations, six languages, implied preferences."""

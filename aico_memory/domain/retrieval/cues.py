@@ -1,0 +1,151 @@
+"""What a question says of time: the dates it names, and whether it asks for one. Words come from a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from aico_memory.domain.retrieval.tokens import fold
+
+_DAY_US = 86_400_000_000
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_ISO = re.compile(r"(?<!\d)((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
+_DAY = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|\.|er|º|日|号)?(?![\d:])")
+# Days after a named day on which it is still told of ("yesterday we …").
+DAYS_AFTER = 2
+# Days of the next month on which the named month is still told of.
+MONTH_TAIL_DAYS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class CueTable:
+    """One language's words of time; all folded."""
+
+    months: Mapping[str, int]
+    # Month names that are other words too: they count beside a number or after one of `before_month` only.
+    ambiguous: frozenset[str]
+    before_month: frozenset[str]
+    # Phrases by which a question asks for a time; those of `opens_when` only where a sentence begins.
+    asks_when: tuple[str, ...]
+    opens_when: tuple[str, ...]
+    # Words and phrases by which a text tells a time; a trailing * stands for any ending.
+    tells_time: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DateCue:
+    """Dates that a question names; empty parts say nothing."""
+
+    years: frozenset[int] = frozenset()
+    months: frozenset[int] = frozenset()
+    days: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.years or self.months)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCues:
+    """Tables of every language, joined: a date may be named in another language than the question."""
+
+    months: Mapping[str, int]
+    ambiguous: frozenset[str]
+    before_month: frozenset[str]
+    asks_when: re.Pattern[str]
+    tells_time: re.Pattern[str]
+    months_pattern: re.Pattern[str] = field(repr=False)
+
+    def date_of(self, question: str) -> DateCue:
+        """The dates that the question names."""
+        text = fold(question)
+        years = {int(found.group()) for found in _YEAR.finditer(text)}
+        months: set[int] = set()
+        days: set[int] = set()
+        for found in _ISO.finditer(text):
+            if 1 <= int(found.group(2)) <= 12:
+                months.add(int(found.group(2)))
+                if found.group(3):
+                    days.add(int(found.group(3)))
+        for found in self.months_pattern.finditer(text):
+            name = found.group()
+            if name in self.ambiguous and not self._is_month(text, found.start(), found.end()):
+                continue
+            months.add(self.months[name])
+            around = f"{text[max(0, found.start() - 12) : found.start()]} {text[found.end() : found.end() + 8]}"
+            days |= {int(day) for day in _DAY.findall(_YEAR.sub(" ", around)) if 1 <= int(day) <= 31}
+        return DateCue(frozenset(years), frozenset(months), frozenset(days if months else ()))
+
+    def wants_time(self, question: str) -> bool:
+        """Whether the question asks when something was."""
+        return bool(self.asks_when.search(fold(question)))
+
+    def has_time(self, text: str) -> bool:
+        """Whether the text tells a time."""
+        return bool(self.tells_time.search(fold(text)))
+
+    def _is_month(self, text: str, start: int, end: int) -> bool:
+        before = text[:start].split()
+        after = text[end:].lstrip(" ,.")
+        return bool((before and (before[-1] in self.before_month or before[-1][0].isdigit())) or after[:1].isdigit())
+
+
+def joined(tables: Sequence[CueTable]) -> TimeCues:
+    """One set of cues from the tables of all languages."""
+    months: dict[str, int] = {}
+    for table in tables:
+        months.update(table.months)
+    names = "|".join(re.escape(name) for name in sorted(months, key=lambda name: (-len(name), name)))
+    return TimeCues(
+        months,
+        frozenset().union(*(table.ambiguous for table in tables)),
+        frozenset().union(*(table.before_month for table in tables)),
+        re.compile(
+            _phrases([phrase for table in tables for phrase in table.asks_when]).pattern
+            + rf"|(?:^|[.!?;:。？！]\s*)(?:{_phrases([phrase for table in tables for phrase in table.opens_when]).pattern})"
+        ),
+        _phrases([phrase for table in tables for phrase in table.tells_time], r"|\b(?:19|20)\d\d\b"),
+        re.compile(rf"(?<![^\W\d])(?:{names})(?![^\W\d])" if names else r"(?!)"),
+    )
+
+
+def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """For each moment 0 or 1: said in a named month or year (or just after), and said on a named day (or just after)."""
+    nothing = np.zeros(len(said_at_us), dtype=np.float32)
+    if not cue:
+        return nothing, nothing
+    moments = said_at_us.astype("datetime64[us]")
+    months = moments.astype("datetime64[M]").astype(np.int64)
+    days = (moments.astype("datetime64[D]") - moments.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1
+    year, month = months // 12 + 1970, months % 12 + 1
+    inside = np.isin(year, list(cue.years)) if cue.years else np.ones(len(months), dtype=np.bool_)
+    on_day = np.zeros(len(months), dtype=np.bool_)
+    if cue.months:
+        named = np.isin(month, list(cue.months))
+        after = np.isin((month - 2) % 12 + 1, list(cue.months)) & (days <= MONTH_TAIL_DAYS)
+        inside &= named | after
+        for later in range(DAYS_AFTER + 1):
+            back = (moments - np.timedelta64(later * _DAY_US, "us")).astype("datetime64[D]")
+            of_month = (back - back.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1
+            its_month = back.astype("datetime64[M]").astype(np.int64) % 12 + 1
+            on_day |= np.isin(of_month, list(cue.days)) & np.isin(its_month, list(cue.months))
+        on_day &= inside
+    return inside.astype(np.float32), on_day.astype(np.float32)
+
+
+@lru_cache(maxsize=64)
+def _phrase(phrase: str) -> str:
+    spaced = all(ord(letter) < 0x2E80 for letter in phrase)
+    body = re.escape(phrase.rstrip("*"))
+    if not spaced:
+        return body
+    return rf"(?<!\w){body}" + ("" if phrase.endswith("*") else r"(?!\w)")
+
+
+def _phrases(phrases: Sequence[str], more: str = "") -> re.Pattern[str]:
+    found = "|".join(_phrase(phrase) for phrase in sorted(set(phrases), key=lambda one: (-len(one), one)))
+    return re.compile((found or "(?!)") + more)

@@ -1,0 +1,143 @@
+"""The text index in memory: one inverted index a scope, with that scope's own statistics, read from the truth when asked.
+
+Writers only note that something changed; a question brings the scopes it names up to date first,
+so what is committed is found. A scope is dropped when the bound is reached and read again when needed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import RLock
+from typing import TypeVar
+
+import numpy as np
+
+from aico_memory.domain.memory import OPEN, Facets, Scope
+from aico_memory.domain.retrieval.bm25 import scored
+from aico_memory.domain.retrieval.question import AskedWord
+from aico_memory.stores.index.scope_text import ScopeText, TextRow
+from aico_memory.stores.index.text_port import TextHit
+from aico_memory.stores.index.text_source import RowRules, TextSource, rows_of
+
+_Found = TypeVar("_Found")
+_PLAIN = Facets("record", "episodic", "active", "", 0, 0, OPEN, 0, OPEN)
+
+
+class InvertedTextIndex:
+    """The port `TextIndex` over tokens that were made elsewhere; BM25 with the statistics of each scope."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[Scope, ScopeText] = {}
+        self._owners: dict[int, Scope] = {}
+
+    def put(self, key: int, scope: Scope, tokens: Sequence[str]) -> None:
+        if self._owners.get(key, scope) != scope:
+            self.remove([key])
+        self._owners[key] = scope
+        self._scopes.setdefault(scope, ScopeText(0)).put(TextRow(key, _PLAIN, tokens, turn=False))
+
+    def remove(self, keys: Iterable[int]) -> None:
+        for key in keys:
+            scope = self._owners.pop(key, None)
+            if scope is not None:
+                self._scopes[scope].remove([key])
+
+    def ranked(self, tokens: Sequence[str], scopes: Sequence[Scope]) -> Iterator[TextHit]:
+        asked = [AskedWord((("", token),), 1.0) for token in dict.fromkeys(tokens)]
+        found: list[TextHit] = []
+        for scope in dict.fromkeys(scopes):
+            text = self._scopes.get(scope)
+            if text is not None and asked:
+                alive = text.alive()
+                counts = text.count_words(asked)
+                # Rows whose length is 0 hold none of the words.
+                result = scored(counts._replace(often=np.where(alive, counts.often, np.float32(0))), text.lengths(), alive)
+                keys = text.keys()
+                found += (TextHit(int(keys[at]), float(result.bm25[at])) for at in np.flatnonzero(result.bm25 > 0))
+        yield from sorted(found, key=lambda hit: (-hit.score, hit.key))
+
+    def count(self) -> int:
+        return len(self._owners)
+
+
+class InMemoryText:
+    """Scopes in a bounded amount of memory, each as its memories stand now. Safe from many threads."""
+
+    def __init__(self, source: TextSource, rules: RowRules, *, cache_bytes: int, load_batch: int, session_gap_us: int) -> None:
+        self._source = source
+        self._rules = rules
+        self._bound = cache_bytes
+        self._load_batch = load_batch
+        self._gap_us = session_gap_us
+        self._lock = RLock()
+        self._scopes: OrderedDict[Scope, ScopeText] = OrderedDict()
+        self._position = source.position()
+        self._loads = 0
+
+    def read(self, scopes: Sequence[Scope], look: Callable[[Sequence[ScopeText]], _Found]) -> _Found:
+        """What `look` finds in these scopes, up to date; nobody changes them meanwhile."""
+        with self._lock:
+            self.catch_up()
+            found = look([self._of(scope) for scope in dict.fromkeys(scopes)])
+            self._keep_bound(len(set(scopes)))
+        return found
+
+    def catch_up(self) -> None:
+        """Take in what has changed in the scopes that are in memory."""
+        with self._lock:
+            while changes := self._source.changes(self._position, self._load_batch):
+                held = {change.key: change.scope for change in changes if change.scope in self._scopes}
+                opened = dict(self._source.opened(list(held))) if held else {}
+                for key, scope in held.items():
+                    memory = opened.get(key)
+                    if memory is None:
+                        self._scopes[scope].remove([key])
+                    else:
+                        self._scopes[scope].put(self._rules.row(key, memory))
+                self._position = changes[-1].position
+
+    def verify(self) -> list[str]:
+        """Which scopes differ from the truth in number, in words; they are read again."""
+        found = []
+        with self._lock:
+            self.catch_up()
+            for scope, text in list(self._scopes.items()):
+                have, truth = len(text), self._source.size(scope)
+                if have != truth:
+                    del self._scopes[scope]
+                    found.append(f"a scope has {have} texts indexed, {truth} stored")
+        return found
+
+    def drop(self, scope: Scope | None = None) -> None:
+        """Forget a scope (None: all); the next question reads it again."""
+        with self._lock:
+            if scope is None:
+                self._scopes.clear()
+            else:
+                self._scopes.pop(scope, None)
+
+    def status(self) -> dict[str, object]:
+        """Sizes, for `aico-memory status`."""
+        with self._lock:
+            texts = list(self._scopes.values())
+            return {
+                "name": "memory", "scopes": len(texts), "texts": sum(map(len, texts)),
+                "bytes": sum(text.nbytes for text in texts), "loads": self._loads,
+            }  # fmt: skip
+
+    def _of(self, scope: Scope) -> ScopeText:
+        text = self._scopes.get(scope)
+        if text is None:
+            text = ScopeText(self._gap_us)
+            for row in rows_of(self._source, scope, self._rules, self._load_batch):
+                text.put(row)
+            self._scopes[scope] = text
+            self._loads += 1
+        self._scopes.move_to_end(scope)
+        return text
+
+    def _keep_bound(self, asked: int) -> None:
+        # Those of this question stay, however large they are.
+        while len(self._scopes) > asked and sum(text.nbytes for text in self._scopes.values()) > self._bound:
+            self._scopes.popitem(last=False)

@@ -1,0 +1,310 @@
+"""One scope's inverted index in memory: words, their forms and runs of characters, and what is known of each row.
+
+Postings hold words as they stand. Stems and runs of characters are kept of the vocabulary only:
+a question under any language finds the words whose stem is the same, and texts are never
+stemmed twice. Not thread-safe; `InMemoryText` guards it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aico_memory.domain.memory import Facets
+from aico_memory.domain.retrieval.evidence import NOBODY, Counts, Flags, Floats, Places, Rows
+from aico_memory.domain.retrieval.question import AskedWord
+from aico_memory.domain.retrieval.tokens import character_grams, stem_key
+from aico_memory.stores.index.facet_columns import DTYPE, as_numbers, digest63
+
+_FIRST_CAPACITY = 64
+# Rebuilt when this share of the rows is gone.
+_MOST_DEAD = 0.25
+_MOST_COUNT = 65_535
+NO_SESSION = digest63("")
+ROW = np.dtype(
+    [
+        ("key", "i8"), ("session", "i4"), ("words", "f4"), ("characters", "f4"), ("turn", "?"), ("ends_asking", "?"),
+        ("asks", "?"), ("tells_time", "?"), ("importance", "f4"), ("utility", "f4"), ("confidence", "f4"), ("uses", "f4"),
+        ("alive", "?"), *[(name, DTYPE[name]) for name in DTYPE.names or () if name != "session_id"], ("session_id", "i8"),
+    ]
+)  # fmt: skip
+
+
+class TextRow(NamedTuple):
+    """A memory as the text index takes it in."""
+
+    key: int
+    facets: Facets
+    words: Sequence[str]
+    language: str = ""
+    # Folded; "" where nobody is named.
+    speaker: str = ""
+    # One of a conversation's turns: it has a turn before and after it.
+    turn: bool = True
+    ends_asking: bool = False
+    asks: bool = False
+    tells_time: bool = False
+    importance: float = 0.0
+    utility: float = 0.0
+    confidence: float = 1.0
+    uses: int = 0
+
+
+class ScopeText:
+    """Rows and postings of one scope; `session_gap_us` parts the turns of a conversation that has no name."""
+
+    def __init__(self, session_gap_us: int) -> None:
+        self._gap_us = session_gap_us
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows = np.zeros(_FIRST_CAPACITY, dtype=ROW)
+        self._before = np.full(_FIRST_CAPACITY, NOBODY, dtype=np.int32)
+        self._after = np.full(_FIRST_CAPACITY, NOBODY, dtype=np.int32)
+        self._used = self._dead = 0
+        self._places: dict[int, int] = {}
+        self._terms: dict[str, int] = {}
+        self._term_names: list[str] = []
+        self._postings: list[tuple[array[int], array[int]]] = []
+        self._forward: list[tuple[tuple[int, int], ...]] = []
+        self._kept: list[TextRow] = []
+        self._stems: dict[str, tuple[dict[str, list[int]], int]] = {}
+        self._grams: dict[str, list[tuple[int, int]]] = {}
+        self._grammed = 0
+        self._linked = True
+        self._sessions = 0
+        self._last: dict[int, int] = {}
+        self.speakers: Counter[str] = Counter()
+        self.languages: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._used - self._dead
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        postings = sum(len(row) for row in self._forward) * 6
+        return self._rows.nbytes + self._before.nbytes * 2 + postings * 2 + len(self._terms) * 250 + self._used * 200
+
+    def put(self, row: TextRow) -> None:
+        """Take a memory in, or what it is now."""
+        known = self._places.get(row.key)
+        if known is not None:
+            if self._kept[known].words == row.words:
+                self._restate(known, row)
+                return
+            self.remove([row.key])
+        place = self._used
+        self._make_room()
+        counted = Counter(row.words)
+        terms = []
+        for word, often in counted.items():
+            term = self._term(word)
+            rows, counts = self._postings[term]
+            rows.append(place)
+            counts.append(min(often, _MOST_COUNT))
+            terms.append((term, often))
+        self._used += 1
+        self._places[row.key] = place
+        self._forward.append(tuple(terms))
+        self._kept.append(row)
+        self._describe(place, row)
+        self._rows["characters"][place] = sum(max(1, len(word) - 1) * often for word, often in counted.items())
+        self._count(row, 1)
+        self._link(place)
+
+    def remove(self, keys: Iterable[int]) -> None:
+        """Forget these; unknown ones are no error."""
+        for key in keys:
+            place = self._places.pop(key, None)
+            if place is None:
+                continue
+            self._rows["alive"][place] = False
+            self._count(self._kept[place], -1)
+            self._dead += 1
+            self._linked = False
+        if self._dead > _MOST_DEAD * self._used and self._dead > _FIRST_CAPACITY:
+            self._compact()
+
+    def keys(self) -> npt.NDArray[np.int64]:
+        """The key of each row, dead ones too."""
+        return self._rows["key"][: self._used]
+
+    def columns(self) -> npt.NDArray[Any]:
+        """The rows' facets by name, dead rows too."""
+        return self._rows[: self._used]
+
+    def alive(self) -> Flags:
+        """Which rows are there."""
+        return self._rows["alive"][: self._used]
+
+    def lengths(self) -> Floats:
+        """Words of each row, dead rows too."""
+        return self._rows["words"][: self._used]
+
+    def rows(self, visible: Flags) -> Rows:
+        """A snapshot of the rows."""
+        if not self._linked:
+            self._link_all()
+        used, rows = self._used, self._rows[: self._used]
+        return Rows(
+            words=rows["words"].copy(), characters=rows["characters"].copy(),
+            before=self._before[:used].copy(), after=self._after[:used].copy(),
+            session=rows["session"].copy(), sessions=max(1, self._sessions), said_at_us=rows["said_at_us"].copy(),
+            ends_asking=rows["ends_asking"].copy(), asks=rows["asks"].copy(), tells_time=rows["tells_time"].copy(),
+            importance=rows["importance"].copy(), utility=rows["utility"].copy(), confidence=rows["confidence"].copy(),
+            uses=rows["uses"].copy(), visible=visible,
+        )  # fmt: skip
+
+    def count_words(self, asked: Sequence[AskedWord]) -> Counts:
+        """How often each word, in any of its forms, stands in each row."""
+        often = np.zeros((len(asked), self._used), dtype=np.float32)
+        for place, word in enumerate(asked):
+            for term in self._alternatives(word):
+                self._add(often[place], term, 1)
+        return Counts(often, np.array([word.weight for word in asked], dtype=np.float32))
+
+    def count_characters(self, asked: Sequence[AskedWord]) -> Counts:
+        """How often each run of characters of these words stands in each row."""
+        self._learn_grams()
+        weights: dict[str, float] = {}
+        for word in asked:
+            for gram in character_grams(word.forms[0][1]):
+                weights[gram] = max(word.weight, weights.get(gram, 0.0))
+        often = np.zeros((len(weights), self._used), dtype=np.float32)
+        for place, gram in enumerate(weights):
+            for term, inside in self._grams.get(gram, ()):
+                self._add(often[place], term, inside)
+        return Counts(often, np.array(list(weights.values()), dtype=np.float32))
+
+    def spoken_by(self, names: Iterable[str]) -> Flags:
+        """Which rows one of these (folded) has said."""
+        wanted = set(names)
+        return np.array([row.speaker in wanted for row in self._kept], dtype=np.bool_)
+
+    def _add(self, into: Floats, term: int, times: int) -> None:
+        rows, counts = self._postings[term]
+        # A row stands once in the postings of a term.
+        into[np.array(rows, dtype=np.intp)] += np.array(counts, dtype=np.float32) * times
+
+    def _alternatives(self, word: AskedWord) -> set[int]:
+        found = set()
+        for language, form in word.forms:
+            exact = self._terms.get(form)
+            if exact is not None:
+                found.add(exact)
+            if language:
+                found.update(self._stemmed(language).get(stem_key(form, language), ()))
+        return found
+
+    def _stemmed(self, language: str) -> dict[str, list[int]]:
+        stems, done = self._stems.get(language, ({}, 0))
+        for term in range(done, len(self._term_names)):
+            stems.setdefault(stem_key(self._term_names[term], language), []).append(term)
+        self._stems[language] = (stems, len(self._term_names))
+        return stems
+
+    def _learn_grams(self) -> None:
+        for term in range(self._grammed, len(self._term_names)):
+            for gram, often in Counter(character_grams(self._term_names[term])).items():
+                self._grams.setdefault(gram, []).append((term, often))
+        self._grammed = len(self._term_names)
+
+    def _term(self, word: str) -> int:
+        term = self._terms.get(word)
+        if term is None:
+            term = self._terms[word] = len(self._postings)
+            self._term_names.append(word)
+            self._postings.append((array("I"), array("H")))
+        return term
+
+    def _restate(self, place: int, row: TextRow) -> None:
+        former = self._kept[place]
+        self._count(former, -1)
+        self._count(row, 1)
+        self._kept[place] = row
+        moved = (former.facets.said_at_us, former.facets.session_id, former.turn) != (
+            row.facets.said_at_us, row.facets.session_id, row.turn,
+        )  # fmt: skip
+        self._describe(place, row)
+        self._linked = self._linked and not moved
+
+    def _describe(self, place: int, row: TextRow) -> None:
+        rows = self._rows
+        for name, value in zip(DTYPE.names or (), as_numbers(row.facets), strict=True):
+            rows[name][place] = value
+        rows["key"][place], rows["alive"][place], rows["words"][place] = row.key, True, len(row.words)
+        for name in ("turn", "ends_asking", "asks", "tells_time", "importance", "utility", "confidence", "uses"):
+            rows[name][place] = getattr(row, name)
+
+    def _count(self, row: TextRow, step: int) -> None:
+        for counter, value in ((self.speakers, row.speaker), (self.languages, row.language)):
+            if value:
+                counter[value] += step
+                if counter[value] <= 0:
+                    del counter[value]
+
+    def _link(self, place: int) -> None:
+        """Join a new row to the turn before it; where it is not the last of its session all are joined anew."""
+        rows = self._rows
+        named, said = int(rows["session_id"][place]), int(rows["said_at_us"][place])
+        last = self._last.get(named) if rows["turn"][place] else None
+        if last is not None and (not rows["alive"][last] or rows["said_at_us"][last] > said):
+            self._linked = False
+        elif last is not None and (named != NO_SESSION or said - rows["said_at_us"][last] <= self._gap_us):
+            rows["session"][place] = rows["session"][last]
+            self._before[place], self._after[last] = last, place
+        else:
+            rows["session"][place] = self._sessions
+            self._sessions += 1
+        if rows["turn"][place]:
+            self._last[named] = place
+
+    def _link_all(self) -> None:
+        used, rows = self._used, self._rows[: self._used]
+        self._before[:used] = self._after[:used] = NOBODY
+        order = np.lexsort((rows["key"], rows["said_at_us"], rows["session_id"], ~(rows["alive"] & rows["turn"])))
+        turns = order[: int((rows["alive"] & rows["turn"]).sum())]
+        first = np.ones(len(turns), dtype=np.bool_)
+        if len(turns):
+            named, said = rows["session_id"][turns], rows["said_at_us"][turns]
+            first[1:] = (named[1:] != named[:-1]) | ((named[1:] == NO_SESSION) & (said[1:] - said[:-1] > self._gap_us))
+        numbers = np.cumsum(first) - 1
+        rows["session"][turns] = numbers
+        joined = np.flatnonzero(~first)
+        self._before[turns[joined]], self._after[turns[joined - 1]] = turns[joined - 1], turns[joined]
+        rest = order[len(turns) :]
+        self._sessions = int(numbers[-1]) + 1 if len(turns) else 0
+        rows["session"][rest] = np.arange(self._sessions, self._sessions + len(rest))
+        self._sessions += len(rest)
+        self._last = {int(rows["session_id"][place]): int(place) for place in turns}
+        self._linked = True
+
+    def _make_room(self) -> None:
+        if self._used < len(self._rows):
+            return
+        more = len(self._rows) // 2
+        self._rows = np.concatenate([self._rows, np.zeros(more, dtype=ROW)])
+        self._before = np.concatenate([self._before, np.full(more, NOBODY, dtype=np.int32)])
+        self._after = np.concatenate([self._after, np.full(more, NOBODY, dtype=np.int32)])
+
+    def _compact(self) -> None:
+        kept = [row for row, alive in zip(self._kept, self.alive(), strict=True) if alive]
+        self._clear()
+        for row in kept:
+            self.put(row)
+
+
+def place_of(keys: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> Places:
+    """Where each wanted key stands among `keys`; `NOBODY` where it does not."""
+    order = np.argsort(keys, kind="stable")
+    at = np.searchsorted(keys, wanted, sorter=order)
+    at = order[np.minimum(at, max(len(keys) - 1, 0))] if len(keys) else np.zeros(len(wanted), dtype=np.intp)
+    if not len(keys):
+        return np.full(len(wanted), NOBODY, dtype=np.int32)
+    return np.where(keys[at] == wanted, at, NOBODY).astype(np.int32)
