@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from google.protobuf.message import Message
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aico_memory.clock import FixedClock
 from aico_memory.contracts.envelope import Event
@@ -96,6 +98,35 @@ def test_the_snapshot_of_a_moment_is_what_was_answered_live_then(on: float, stor
     answer = timing(store).state(event(temporal_pb2.StateRequest(user_id="alice", at_us=day(on), snapshot=True)))
     texts = sorted(then.items[one].memory.text for one in alive)
     assert sorted(fact.text for fact in answer.facts) == texts
+
+
+_VALUES = ("Rome", "Oslo", "Bergen")
+_told = st.lists(
+    st.tuples(
+        st.sampled_from(_VALUES), st.integers(0, 40), st.sampled_from(("assert", "assert", "correct", "end", "retract")),
+        st.sampled_from(_VALUES), st.none() | st.integers(1, 20), st.none() | st.integers(-20, 0),
+    ),
+    min_size=1, max_size=6,
+)  # fmt: skip
+
+
+@given(stream=_told, moment=st.integers(0, 45))
+def test_whatever_is_told_a_snapshot_is_what_the_memory_of_that_day_answers(stream: list[Any], moment: int) -> None:
+    """Changes, corrections, ends, retractions and bounded stays, told in any order of their days."""
+    statements = []
+    for number, (value, on, act, other, length, back) in enumerate(stream, 1):
+        closes = act in {"end", "retract"}
+        corrected = value.casefold() if closes else other.casefold() if act == "correct" else ""
+        until = None if length is None or closes else on + length
+        since = None if back is None else on + back
+        statements.append(said(number, value, on, since, until, act=act, corrected=corrected))
+    statements.sort(key=lambda one: one.order)
+    store = MemorySemanticStore()
+    keep(store, told(statements))
+    then = told([one for one in statements if one.said_at_us <= day(moment)])
+    alive = live([one.memory for one in then.items.values()], day(moment))
+    answer = timing(store).state(event(temporal_pb2.StateRequest(user_id="alice", at_us=day(moment), snapshot=True)))
+    assert sorted(fact.text for fact in answer.facts) == sorted(then.items[one].memory.text for one in alive)
 
 
 def test_a_timeline_gives_each_piece_of_time_once_with_its_reading(store: SemanticStore) -> None:
