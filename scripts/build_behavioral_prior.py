@@ -25,11 +25,11 @@ SKILLS = ROOT / "config" / "behavioral_skills.yaml"
 TARGET = ROOT / "config" / "behavioral_prior.yaml"
 # Sizes from the middle of a dimension to its upper end, in steps; what one step adds to the chance of a thumb up.
 STEP = 0.02
-EVERYWHERE = {
+EVERYWHERE: dict[str, float] = {
     "verbosity": -1, "directness": 1.5, "structure": 1, "example_usage": 1, "patience": 0.5, "question_asking": -1,
     "formality": -0.5, "explanation_depth": 0.5,
 }  # fmt: skip
-BY_INTENT = {
+BY_INTENT: dict[str, dict[str, float]] = {
     "emotional": {"emotional_expression": 2, "reassurance_level": 2, "structure": -1.5, "technical_depth": -1, "patience": 1,
                   "directness": -1},
     "casual": {"formality": -2, "structure": -2, "enthusiasm": 1.5, "emotional_expression": 1},
