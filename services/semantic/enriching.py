@@ -14,10 +14,8 @@ from dataclasses import replace
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import extraction_pb2
 from aico_memory.domain.formation.formed import FormedFact
-from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.gate.explain import explanation
 from aico_memory.domain.memory import OPEN, RECORD, Memory
-from aico_memory.domain.scopes import shared
 from aico_memory.ids import derive_id
 from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.stores.semantic.port import SemanticTransaction, Unread
@@ -37,10 +35,9 @@ _TOLD = (_ALONE, _MODEL)
 class Enriching:
     """Queues messages, and takes up what was read; used by the consumer thread alone."""
 
-    def __init__(self, forming: Forming, gating: Gating, tables: FormationTables, settings: LanguageModelSettings) -> None:
+    def __init__(self, forming: Forming, gating: Gating, settings: LanguageModelSettings) -> None:
         self._forming = forming
         self._gating = gating
-        self._relations = frozenset(noun for grammar in tables.grammars.values() for noun in grammar.relations)
         self._settings = settings
 
     def queue(self, transaction: SemanticTransaction, event: Event) -> None:
@@ -66,7 +63,7 @@ class Enriching:
             # A message is read once: what a second reading says would be counted as a second proof.
             return
         extraction = message.extraction
-        facts = tuple(self._as_said(fact_of(one), said) for one in extraction.facts)
+        facts = tuple(fact_of(one) for one in extraction.facts)
         formed = replace(self._forming.form(said), facts=facts, foresight=())
         source = _source(transaction, record, extraction)
         outcomes = []
@@ -78,9 +75,6 @@ class Enriching:
         trace = tuple(told_of(extraction))
         fuller = replace(told, trace=(*told.trace, *trace), outcomes=(*told.outcomes, *outcomes))
         transaction.explain(fuller, said.scope, said.owner, said.occurred_us)
-
-    def _as_said(self, fact: FormedFact, said: Said) -> FormedFact:
-        return fact if said.scope.kind == "user" else shared(fact, said.owner, said.name, self._relations)
 
 
 def fact_of(one: extraction_pb2.ExtractedFact) -> FormedFact:

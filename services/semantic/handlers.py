@@ -112,7 +112,7 @@ class SemanticHandlers(Handlers):
             **verbs.requests,
             **time_verbs.requests,
         }
-        self._reader = ModelReader(store, reading, ports.link, ports.clock, every.language_model, ports.log)
+        self._reader = ModelReader(store, reading, ports.link, ports.clock, every.language_model, tables, ports.log)
         self._indexer.start()
         self._reader.start()
 

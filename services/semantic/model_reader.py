@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.v1 import extraction_pb2
+from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import RECORD, Memory
+from aico_memory.domain.scopes import shared
 from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.stores.semantic.port import ReadingQueue, SemanticStore, Unread
+from services.semantic.enriching import fact_of
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -43,13 +46,14 @@ class ModelReader:
 
     def __init__(
         self, store: SemanticStore, queue: ReadingQueue, link: LinkPort, clock: Clock, settings: LanguageModelSettings,
-        log: FilteringBoundLogger,
+        tables: FormationTables, log: FilteringBoundLogger,
     ) -> None:  # fmt: skip
         self._store = store
         self._queue = queue
         self._link = link
         self._clock = clock
         self._settings = settings
+        self._relations = frozenset(noun for grammar in tables.grammars.values() for noun in grammar.relations)
         self._log = log
         self._stop = Event()
         self._work = Event()
@@ -95,7 +99,7 @@ class ModelReader:
             self._queue.settle(unread.event_id)
             return True
         try:
-            extraction = self._asked(unread, record)
+            extraction = self._as_kept(self._asked(unread, record), record)
         except AicoMemoryError as error:
             extraction = extraction_pb2.Extraction(answered_by=RULES, degraded=error.code, again=True)
         late = now_us - unread.queued_at_us > self._settings.queue_hours * 3_600_000_000
@@ -142,6 +146,15 @@ class ModelReader:
                 raise DeadlineExceeded("The model service does not answer")
         answer: extraction_pb2.Extraction = future.result()
         return answer
+
+    def _as_kept(self, extraction: extraction_pb2.Extraction, record: Memory) -> extraction_pb2.Extraction:
+        """In a scope of several people what one says of themselves stands under their name, before it is embedded."""
+        if record.scope.kind == "user":
+            return extraction
+        for one in extraction.facts:
+            fact = shared(fact_of(one), record.owner, record.speaker, self._relations)
+            one.subject, one.text = fact.subject, fact.text
+        return extraction
 
     def _recent(self, record: Memory) -> list[str]:
         most = self._settings.recent_messages

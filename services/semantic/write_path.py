@@ -57,7 +57,7 @@ class WritePath:
         self.gating = Gating(tables, self.persisting, model, figures)
         self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting)
         self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
-        self.enriching = Enriching(self.forming, self.gating, tables, settings.language_model)
+        self.enriching = Enriching(self.forming, self.gating, settings.language_model)
         self.activation = Activation(figures, model.retention, settings.identity)
         self.effects: Mapping[str, Effect] = {
             topic_of(working_pb2.Message).name: self.writing.write,

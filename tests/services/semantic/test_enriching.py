@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
-from aico_memory.contracts.v1 import extraction_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.envelope import open_record
+from aico_memory.contracts.v1 import extraction_pb2, model_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.wire import StampedRecord
 from aico_memory.domain.memory import RECORD, Scope
 from aico_memory.errors import DeadlineExceeded
 from aico_memory.ids import derive_id
+from aico_memory.models.fact_tables import load_formation_tables
+from aico_memory.paths import find_home
 from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.stores.semantic.port import ReadingQueue, SemanticStore, Unread
 from aico_memory.stores.semantic.sql_reading import SqlReadingQueue
@@ -25,6 +29,7 @@ from tests.services.semantic.test_handlers import Worker
 from tests.stores.semantic.test_semantic_store import OnDisk
 
 ADA = Scope("user", "ada")
+TABLES = load_formation_tables(find_home())
 TEXT = "After the storm we put down roots in Oslo."
 MODEL = LanguageModelSettings(enabled=True, model="local", queue_first_seconds=5, queue_hours=1)
 
@@ -120,11 +125,23 @@ def test_nothing_is_taken_of_a_message_of_another_user_or_one_that_is_gone(worke
     assert held(worker) == [] == held(worker, Scope("user", "ben"))
 
 
-def test_in_a_group_the_models_facts_are_those_of_whoever_spoke(worker: Any) -> None:
+def test_in_a_group_the_models_facts_are_those_of_whoever_spoke_and_are_compared_by_meaning(worker: Any) -> None:
+    team = Scope("group", "team")
+    reading = Reading(worker, lambda request, user: read(oslo()))
     said = say(worker, group_id="team", name="Ada")
-    extracted(worker, said, read(oslo()))
-    (item,) = worker.handlers.state.items([Scope("group", "team")], (), b"", 9)
+    with worker.handlers.state.transaction() as transaction:
+        transaction.read_later(Unread(said.event_id.bytes, "ada", team, "", worker.clock.now_us()))
+    assert reading.reader.step() is True
+    record = worker.link.published[-1]
+    published = open_record(
+        StampedRecord(record.topic, record.event_id, record.user, record.envelope, "semantic", 99, 99, worker.clock.now_us())
+    )
+    embedded = len(worker.link.asked)
+    worker.tell(published.message, event_id=published.event_id)
+    (item,) = worker.handlers.state.items([team], (), b"", 9)
     assert (item.memory.text, item.subject.startswith("user:")) == ("Ada lives in Oslo", True)
+    asked = [one for one, _ in worker.link.asked[embedded:] if isinstance(one, model_pb2.EmbedRequest)]
+    assert "Ada lives in Oslo" in asked[0].texts
 
 
 def test_by_default_no_message_is_queued(worker: Any) -> None:
@@ -169,7 +186,7 @@ class Reading:
         self.queue = SqlReadingQueue(worker.handlers.state.database)
         worker.link.answers[extraction_pb2.ExtractRequest] = answer
         self.reader = ModelReader(
-            worker.handlers.state, self.queue, worker.link, worker.clock, MODEL, worker.handlers._reader._log
+            worker.handlers.state, self.queue, worker.link, worker.clock, MODEL, TABLES, worker.handlers._reader._log
         )  # fmt: skip
 
     def queued(self, said: Any) -> None:
