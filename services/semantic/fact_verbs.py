@@ -16,6 +16,7 @@ from services.semantic.policing import Policing
 from services.semantic.recalling import Recalling
 from services.semantic.reinforcing import Reinforcing
 from services.semantic.reviewing import Reviewing
+from services.semantic.second_look import SecondLook
 from services.semantic.write_path import Effect, WritePath, answered
 
 
@@ -38,7 +39,8 @@ class FactVerbs:
         self._reviewing = Reviewing(
             store, indexed, write_path.gating, write_path.persisting, figures.prediction_error, model, identity
         )
-        self._write_turn = write_path.effects[topic_of(working_pb2.Turn).name]
+        self._write = write_path.writing.write
+        self._second_look = SecondLook(write_path.gating, write_path.forming, write_path.graphing, figures.work.statements)
         explaining = Explaining(store, identity, ports.clock)
         recalling = Recalling(
             store, tables, ports.link, ports.clock, settings.recall, identity, settings.semantic.default_language
@@ -51,6 +53,7 @@ class FactVerbs:
             topic_of(write_path_pb2.PolicyRequest).name: lambda event, _: self._policing.state(store, event),
         }
         self.effects: Mapping[str, Effect] = {
+            topic_of(working_pb2.Message).name: self._message,
             topic_of(working_pb2.Turn).name: self._turn,
             topic_of(write_path_pb2.ReviewDecision).name: self._review,
             topic_of(write_path_pb2.PolicyChange).name: self._change_policy,
@@ -58,9 +61,14 @@ class FactVerbs:
             topic_of(write_path_pb2.MemoriesJudged).name: self._judge,
         }
 
+    def _message(self, transaction: SemanticTransaction, event: Event) -> None:
+        """What was said is written; then what was said later and refers to it is looked at again."""
+        self._write(transaction, event)
+        self._second_look.after(transaction, event)
+
     def _turn(self, transaction: SemanticTransaction, event: Event) -> None:
-        """What was said is written first; then what the answer used is strengthened, what was just learned included."""
-        self._write_turn(transaction, event)
+        """As a message; then what the answer used is strengthened, what was just learned included."""
+        self._message(transaction, event)
         self._reinforcing.capture(transaction, event)
 
     def _review(self, transaction: SemanticTransaction, event: Event) -> None:

@@ -24,8 +24,9 @@ from aico_memory.domain.graph.relations import Relation, RelationKey
 from aico_memory.domain.memory import Evolution, Memory, Scope
 
 Vector = npt.NDArray[np.float32]
-# kept: folded into the chain of its key; review: a candidate or shadow; sleep: not admitted yet.
-StatementState = Literal["kept", "review", "sleep"]
+# kept: folded into the chain of its key; review: a candidate or shadow; sleep: not admitted yet;
+# referring: as it was said, of what speaks of something said before (an end, a correction), which may still arrive.
+StatementState = Literal["kept", "review", "sleep", "referring"]
 # Decay of confidence, drift of utility, rehearsal.
 Upkeep = Literal["decay", "drift", "rehearsal"]
 # What use and time change of a memory, and no index holds.
@@ -95,6 +96,9 @@ class ItemReads(Protocol):
 
     def statement(self, statement_id: bytes) -> tuple[Statement, StatementState] | None:
         """A statement by its id, which is the id of the item it made or would make, and its state."""
+
+    def referring(self, scope: Scope, after_us: int, limit: int) -> list[Statement]:
+        """What refers to something said before, said after that moment, in the order of saying."""
 
     def waiting(self, owner: str, event_ids: Collection[bytes], limit: int) -> list[Statement]:
         """What waits for sleep of these events (empty: of any), the oldest first."""

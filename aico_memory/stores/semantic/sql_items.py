@@ -142,6 +142,13 @@ class SqlItemReads:
     def statement(self, statement_id: bytes) -> tuple[Statement, StatementState] | None:
         return next(iter(self._stated("WHERE s.statement_id = ?", (statement_id,))), None)
 
+    def referring(self, scope: Scope, after_us: int, limit: int) -> list[Statement]:
+        clause = (
+            "WHERE s.scope_no = (SELECT scope_no FROM scope WHERE kind = ? AND id = ?) AND s.said_at_us > ? "
+            "AND s.state = 'referring' ORDER BY s.said_at_us, s.event_id, s.place LIMIT ?"
+        )
+        return [one for one, _ in self._stated(clause, (*scope, after_us, limit))]
+
     def waiting(self, owner: str, event_ids: Collection[bytes], limit: int) -> list[Statement]:
         chosen = f"AND s.event_id IN {IN_LISTED} " if event_ids else ""
         clause = f"WHERE s.owner = ? AND s.state = 'sleep' {chosen}ORDER BY s.said_at_us, s.event_id, s.place LIMIT ?"

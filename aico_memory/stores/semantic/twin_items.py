@@ -160,6 +160,10 @@ class TwinItemReads:
     def statement(self, statement_id: bytes) -> tuple[Statement, StatementState] | None:
         return self.tables.statements.get(statement_id)
 
+    def referring(self, scope: Scope, after_us: int, limit: int) -> list[Statement]:
+        found = [one for one, state in self.tables.statements.values() if state == "referring" and one.scope == scope]
+        return sorted((one for one in found if one.said_at_us > after_us), key=lambda one: one.order)[:limit]
+
     def waiting(self, owner: str, event_ids: Collection[bytes], limit: int) -> list[Statement]:
         found = [one for one, state in self.tables.statements.values() if state == "sleep" and one.owner == owner]
         chosen = [one for one in found if not event_ids or one.event_id in event_ids]

@@ -147,6 +147,17 @@ def test_statements_of_a_key_come_in_the_order_of_saying_and_the_oldest_drop_out
     assert [one.fact.value for one in store.statements(ADA, told[0].key, 9)] == ["Oslo", "Bern", "Kyiv"]
 
 
+def test_what_refers_to_something_is_told_by_scope_and_time_and_is_no_part_of_a_chain(store):
+    late, early, other = said(2, "Oslo", 2, scope=ADA), said(1, "Rome", 1, scope=ADA), said(3, "Bern", 3, scope=BEN)
+    with store.transaction() as transaction:
+        for one in (late, early, other):
+            transaction.keep_statement(one, "referring")
+        assert transaction.referring(ADA, 0, 9) == [early, late]
+    assert store.referring(ADA, early.said_at_us, 9) == [late]
+    assert store.referring(ADA, 0, 1) == [early]
+    assert store.statements(ADA, early.key, 9) == []
+
+
 def test_what_waits_for_sleep_is_told_by_owner_and_event_the_oldest_first(store):
     late, early, other = said(2, "Oslo", 2), said(1, "Rome", 1), said(3, "Bern", 3, scope=BEN, owner="ben")
     with store.transaction() as transaction:

@@ -1,0 +1,130 @@
+"""A second look at what referred to something that had not arrived yet: an end, a correction, a change from one to another.
+
+Messages are ordered by when they were said, not by when they came. "I left Globex"
+may come before "I work at Globex" was heard of; then it found nothing to end. It is
+kept as it was said, and judged again when something arrives that was said before it.
+Parts that were carried out stay as they are: applying a statement twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import Final
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.gate.explain import Outcome
+from aico_memory.domain.gate.statement import Known, Statement, in_chains
+from aico_memory.domain.lifecycle import retracted
+from aico_memory.domain.memory import RECORD
+from aico_memory.domain.temporal.evolution import differences
+from aico_memory.errors import ImmutableItem, InvalidMessage, NotFound, RefusedTransition
+from aico_memory.ids import derive_id
+from aico_memory.log import get_logger
+from aico_memory.stores.semantic.port import SemanticTransaction
+from services.semantic.forming import Forming, Vectors, facts_of
+from services.semantic.gating import Gating
+from services.semantic.graphing import Graphing
+from services.semantic.saying import said_by
+
+_REFERRING: Final = "referring"
+# What is wrong with the statement, not with the store.
+_OF_THE_STATEMENT: Final = (
+    ImmutableItem, InvalidMessage, NotFound, RefusedTransition, ArithmeticError, AttributeError, LookupError, TypeError,
+    ValueError,
+)  # fmt: skip
+_log = get_logger("semantic")
+
+
+def refers(fact: FormedFact) -> bool:
+    """Whether a statement speaks of something said before."""
+    return fact.act != "assert" or bool(fact.corrected) or not fact.predicate
+
+
+class SecondLook:
+    """Runs in the consumer's thread, after a message was written."""
+
+    def __init__(self, gating: Gating, forming: Forming, graphing: Graphing, limit: int) -> None:
+        self._gating = gating
+        self._forming = forming
+        self._graphing = graphing
+        self._limit = limit
+
+    def after(self, transaction: SemanticTransaction, event: Event) -> None:
+        """Keep what refers; judge again what was said later than this and refers to something."""
+        for said in said_by(event):
+            formed = self._forming.of(said).formed
+            facts = facts_of(formed)
+            for place, fact in enumerate(facts):
+                if refers(fact):
+                    statement = self._gating.statement(said, formed, fact, place)
+                    kept = replace(statement, statement_id=derive_id(said.event_id, _REFERRING, place).bytes)
+                    transaction.keep_statement(kept, _REFERRING)
+            if facts:
+                for later in transaction.referring(said.scope, said.said_at_us, self._limit):
+                    self._attempt(transaction, later, said.sequence)
+
+    def _attempt(self, transaction: SemanticTransaction, kept: Statement, sequence: int) -> None:
+        """Whatever an old statement does to the gate, what has just been said stands."""
+        try:
+            with transaction.attempt():
+                self._again(transaction, kept, sequence)
+        except _OF_THE_STATEMENT as error:
+            _log.error("second_look_failed", error=type(error).__name__, exc_info=True)
+
+    def _again(self, transaction: SemanticTransaction, kept: Statement, sequence: int) -> None:
+        cause = uuid.UUID(bytes=kept.event_id)
+        record = transaction.memory(derive_id(cause, RECORD).bytes)
+        if record is None or record.status == "invalid":
+            # Who deleted the message takes back what it said.
+            transaction.drop_statement(kept.statement_id)
+            return
+        statement = replace(kept, statement_id=derive_id(cause, "item", kept.place).bytes)
+        near = self._gating.near(transaction, statement, Vectors())
+        meant = self._gating.meaning(statement, near)
+        outcomes: list[Outcome] = []
+        for part in in_chains(meant, derive_id(cause, "closing", kept.place).bytes):
+            anew = self._anew(transaction, part, sequence)
+            if anew is not None:
+                outcomes.append(
+                    self._gating.settle(transaction, anew, self._gating.near(transaction, anew, Vectors()), sequence)
+                )
+        self._explain(transaction, kept, outcomes)
+
+    def _anew(self, transaction: SemanticTransaction, part: Statement, sequence: int) -> Statement | None:
+        """The part as it is to be judged; None where it was carried out as it is meant now."""
+        held = transaction.statement(part.statement_id)
+        known = transaction.known([part.statement_id], [part.scope])
+        if held is None:
+            return None if known else part
+        before, state = held
+        if state != "kept" or before.key == part.key:
+            return None
+        if not known:
+            # It was kept under a key under which it found nothing.
+            transaction.drop_statement(part.statement_id)
+            return part
+        return self._misread(transaction, part, known[0], sequence)
+
+    def _misread(self, transaction: SemanticTransaction, part: Statement, item: Known, sequence: int) -> Statement | None:
+        """Read without what it refers to it made an item that means something else: that one was never true."""
+        memory = item.memory
+        alone = transaction.evidence_counts([memory.memory_id])[memory.memory_id] <= 1
+        if memory.status != "active" or memory.immutable or not alone:
+            return None
+        gone = retracted(memory, memory.recorded_at_us)
+        transaction.put_item(replace(item, memory=gone), None, sequence)
+        changes = differences(memory, gone, memory.recorded_at_us, part.event_id, "read again with what it refers to")
+        transaction.put_history(memory.memory_id, {part.event_id}, changes)
+        transaction.drop_statement(memory.memory_id)
+        self._graphing.follow(transaction, [replace(item, memory=gone)])
+        return replace(part, statement_id=derive_id(uuid.UUID(bytes=part.event_id), "read again", part.place).bytes)
+
+    @staticmethod
+    def _explain(transaction: SemanticTransaction, kept: Statement, outcomes: list[Outcome]) -> None:
+        told = transaction.explanation(kept.event_id, [kept.scope])
+        done = [one for one in outcomes if one.action != "NOTHING"]
+        if told is not None and done:
+            more = replace(told, outcomes=(*told.outcomes, *done))
+            transaction.explain(more, kept.scope, kept.owner, kept.received_at_us)
