@@ -38,7 +38,7 @@ class IntentsSettings(Section):
 
 
 class BoostSettings(Section):
-    """`context.boosts`: what stands around a match. Scores lie in 0..1."""
+    """`context.boosts`: what stands around a match. What is added is a share of the best match's score."""
 
     entity: float = Field(default=0.1, ge=0, le=1, description="Added for each entity that the question mentions as well.")
     most_entities: int = Field(default=2, ge=1, le=20, description="Entities that count.")
@@ -113,7 +113,8 @@ class ContextSettings(Section):
     )
     working_turns: int = Field(default=6, ge=0, le=200, description="Last turns that compete for a place.")
     working_score: float = Field(
-        default=0.6, ge=0, le=1, description="Score of the last turn of the conversation; the one before has half of it, …"
+        default=0.6, ge=0, le=1,
+        description="Score of the conversation's last turn as a share of the best match's; the one before has half of it, …",
     )
     feedback_queue: int = Field(
         default=1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped."
@@ -128,9 +129,12 @@ class ContextSettings(Section):
     covered: float = Field(
         default=0.7, ge=0, le=1, description="Share of a record's words that an item made of it repeats: one of both is enough."
     )
-    diversity: float = Field(default=0.7, ge=0, le=1, description="λ of maximal marginal relevance; 1: by score alone.")
-    full_score: float = Field(default=0.7, ge=0, le=1, description="Score from which an item is shown in full.")
-    short_score: float = Field(default=0.05, ge=0, le=1, description="Score below which an item is left out.")
+    diversity: float = Field(default=0.9, ge=0, le=1, description="λ of maximal marginal relevance; 1: by score alone.")
+    full_score: float = Field(
+        default=0.1, ge=0, le=1,
+        description="Score (the chance of being right) from which an item is shown in full, with how certain it is.",
+    )  # fmt: skip
+    short_score: float = Field(default=0.0005, ge=0, le=1, description="Score below which an item is left out.")
     short_tokens: int = Field(default=60, ge=8, le=10_000, description="Tokens of an item that is shown in short.")
     snippet_characters: int = Field(default=120, ge=20, le=2000, description="Letters of a result of `disclose search`.")
     neighbours: int = Field(default=2, ge=0, le=20, description="Neighbours in time, before and after, of `disclose timeline`.")

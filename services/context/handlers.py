@@ -14,9 +14,11 @@ from aico_memory.runtime.ports import Handlers, Ports, RequestHandler, Subscript
 from aico_memory.stores.sql.twin import MemoryConsumerState
 from services.context.assembling import Assembling
 from services.context.caching import Answers, HotTiers, Watch, watched_topics
+from services.context.disclosing import Disclosing
 from services.context.searching import Searching
 from services.context.tables import load_reading_tables
 from services.context.tiers import TierHealth
+from services.context.unified import Unified
 from services.context.usage import UseReports
 
 
@@ -26,11 +28,10 @@ class ContextHandlers(Handlers):
     name = "context"
 
     def __init__(
-        self, searching: Searching, assembling: Assembling, reports: UseReports, counter: TokenCounter, health: TierHealth,
-        answers: Answers, heard: SubscriptionPort,
+        self, searching: Searching, assembling: Assembling, disclosing: Disclosing, unified: Unified, reports: UseReports,
+        counter: TokenCounter, health: TierHealth, answers: Answers, heard: SubscriptionPort,
     ) -> None:  # fmt: skip
         self.state = MemoryConsumerState()
-        self._searching = searching
         self._assembling = assembling
         self._reports = reports
         self._counter = counter
@@ -41,6 +42,9 @@ class ContextHandlers(Handlers):
             {
                 topic_of(context_pb2.SearchRequest).name: lambda event, _: searching.search(event),
                 topic_of(context_pb2.ContextRequest).name: self._on_context,
+                topic_of(context_pb2.DiscloseRequest).name: lambda event, _: disclosing.disclose(event),
+                topic_of(context_pb2.UnifiedRequest).name: lambda event, _: unified.query(event),
+                topic_of(context_pb2.VerifyLinksRequest).name: lambda event, _: unified.verify(event),
             }
         )
 
@@ -78,6 +82,7 @@ def build(ports: Ports) -> ContextHandlers:
     ports.link.on_connect = watch.forget
     assembling = Assembling(ports.link, settings, tables, counter, health, answers, hot, ports.clock)
     reports = UseReports(ports.link, ports.clock, settings.feedback_queue, settings.full_score)
-    return ContextHandlers(
-        Searching(ports.link, settings, tables, health), assembling, reports, counter, health, answers, heard
-    )
+    searching = Searching(ports.link, settings, health)
+    disclosing = Disclosing(ports.link, settings, searching, counter, health, ports.clock)
+    unified = Unified(ports.link, settings, searching, tables, health)
+    return ContextHandlers(searching, assembling, disclosing, unified, reports, counter, health, answers, heard)

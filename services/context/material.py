@@ -10,7 +10,7 @@ import numpy as np
 
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.boosting import Surroundings
-from aico_memory.domain.context.diversity import Likeness, word_likeness
+from aico_memory.domain.context.diversity import Likeness, WordLikeness
 from aico_memory.domain.context.items import ContextItem
 from aico_memory.domain.context.plan import Plan
 from aico_memory.ids import derive_id
@@ -23,7 +23,7 @@ class Material:
 
     items: list[ContextItem] = field(default_factory=list)
     around: Surroundings = field(default_factory=Surroundings)
-    likeness: Likeness = word_likeness
+    likeness: Likeness = field(default_factory=WordLikeness)
 
 
 def material_of(
@@ -57,7 +57,8 @@ def material_of(
             )  # fmt: skip
     for warm in hot:
         items[warm.id] = replace(items[warm.id], hot=True) if warm.id in items else warm
-    for turn in turn_items(page, settings.working_score if request.session_id else 0.0, request.query):
+    top = max((item.score for item in items.values() if not item.answers), default=0.0) or 1.0
+    for turn in turn_items(page, settings.working_score * top if request.session_id else 0.0, request.query):
         known = items.get(turn.id)
         if known is None:
             items[turn.id] = turn
@@ -148,15 +149,16 @@ def _around(request: context_pb2.ContextRequest, plan: Plan, found: context_pb2.
 
 def _likeness(found: context_pb2.Candidates | None) -> Likeness:
     """By the vectors that retrieval compared, else by words."""
+    by_words = WordLikeness()
     if found is None or not found.similarities:
-        return word_likeness
+        return by_words
     places = {record.memory_id: place for place, record in enumerate(found.records)}
     hundredths = np.frombuffer(found.similarities, dtype=np.int8).reshape(len(places), -1)
 
     def likeness(one: ContextItem, other: ContextItem) -> float:
         left, right = places.get(one.id), places.get(other.id)
         if left is None or right is None:
-            return word_likeness(one, other)
+            return by_words(one, other)
         return float(hundredths[left, right]) / 100.0
 
     return likeness

@@ -60,15 +60,17 @@ def once_each(
 
 
 def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: float, most: int) -> list[ContextItem]:
-    """Maximal marginal relevance (Carbonell, Goldstein 1998): λ·score − (1 − λ)·likeness to what is chosen already.
+    """Maximal marginal relevance (Carbonell, Goldstein 1998): λ·relevance − (1 − λ)·likeness to what is chosen already.
 
+    Relevance is the score as a share of the best one: scores are chances of being right, and small ones all of them.
     Answers and anchors stand first as they are; the first `most` places are chosen so, the rest follows by score.
     """
     chosen = [item for item in items if item.answers or item.anchored]
     left = [item for item in items if not (item.answers or item.anchored)]
     nearest = {item.id: max((likeness(item, other) for other in chosen), default=0.0) for item in left}
+    top = max((item.score for item in left), default=0.0) or 1.0
     while left and len(chosen) < most and weight < 1.0:
-        best = max(left, key=lambda item: weight * item.score - (1.0 - weight) * nearest[item.id])
+        best = max(left, key=lambda item: weight * item.score / top - (1.0 - weight) * nearest[item.id])
         left.remove(best)
         chosen.append(best)
         for item in left:
@@ -106,10 +108,22 @@ def gated(items: Sequence[ContextItem], *, full: float, short: float) -> tuple[l
     return kept, dropped
 
 
-def word_likeness(one: ContextItem, other: ContextItem) -> float:
-    """Share of common word beginnings (Jaccard), 0..1: where there are no vectors to compare."""
-    left, right = word_stems(one.text), word_stems(other.text)
-    return len(left & right) / len(left | right) if left and right else 0.0
+class WordLikeness:
+    """Share of common word beginnings (Jaccard), 0..1: where there are no vectors to compare. Each text is read once."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, frozenset[str]] = {}
+
+    def __call__(self, one: ContextItem, other: ContextItem) -> float:
+        left, right = self._of(one), self._of(other)
+        shared = len(left & right)
+        return shared / (len(left) + len(right) - shared) if shared else 0.0
+
+    def _of(self, item: ContextItem) -> frozenset[str]:
+        words = self._words.get(item.id)
+        if words is None:
+            words = self._words[item.id] = word_stems(item.text)
+        return words
 
 
 def _repeated(items: Sequence[ContextItem], covered: float, ignored: Set[str]) -> dict[str, str]:

@@ -17,7 +17,8 @@ _MARKS = re.compile(r"#{2,}|`{3,}|-{3,}|={3,}|\*{3,}|~{3,}")
 
 def escape_text(text: str) -> str:
     """One line without brackets, control characters, role markers, chat tags or markdown rules."""
-    plain = "".join(_visible(character) for character in text)
+    # What can be printed has nothing hidden in it.
+    plain = text if text.isprintable() else "".join(_visible(character) for character in text)
     flat = " ".join(plain.split()).translate(_BRACKETS)
     flat = _TAG.sub(lambda found: found.group().replace("<", "‹").replace(">", "›"), flat)
     flat = _MARKS.sub(lambda found: found.group()[0], flat)

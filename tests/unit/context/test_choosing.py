@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.context.boosting import Surroundings, boosted
-from aico_memory.domain.context.diversity import capped, diversified, eligible, gated, once_each, word_likeness
+from aico_memory.domain.context.diversity import WordLikeness, capped, diversified, eligible, gated, once_each
 from aico_memory.domain.context.items import FULL, SHORT, ContextItem
 from aico_memory.settings.context import BoostSettings
 
@@ -84,12 +84,12 @@ def test_boosts_keep_scores_in_range_and_name_what_they_add(found: list[ContextI
 @pytest.mark.parametrize(
     ("more", "around", "share"),
     [
-        ({"entities": ("Ana",)}, Surroundings(entities=frozenset({"ana"})), {"entity": 0.1}),
-        ({"session_id": "s"}, Surroundings(session_id="s"), {"same_episode": 0.15}),
-        ({}, Surroundings(together={("x", "best"): 3}), {"co_activation": 0.05}),
-        ({}, Surroundings(reached={"x": 1}), {"graph": 0.05}),
-        ({}, Surroundings(in_mind=frozenset({"x"})), {"attention": 0.05}),
-        ({"utility": 1.0}, Surroundings(utility=0.3), {"utility": 0.15}),
+        ({"entities": ("Ana",)}, Surroundings(entities=frozenset({"ana"})), {"entity": 0.08}),
+        ({"session_id": "s"}, Surroundings(session_id="s"), {"same_episode": 0.12}),
+        ({}, Surroundings(together={("x", "best"): 3}), {"co_activation": 0.04}),
+        ({}, Surroundings(reached={"x": 1}), {"graph": 0.04}),
+        ({}, Surroundings(in_mind=frozenset({"x"})), {"attention": 0.04}),
+        ({"utility": 1.0}, Surroundings(utility=0.3), {"utility": 0.12}),
         ({"sub_tier": "personal"}, Surroundings(), {"sub_tier": 0.05}),
         ({"sub_tier": "vicarious"}, Surroundings(), {"sub_tier": -0.05}),
         ({"valence": 0.8}, Surroundings(valence=0.5), {"mood": 0.05}),
@@ -99,7 +99,7 @@ def test_boosts_keep_scores_in_range_and_name_what_they_add(found: list[ContextI
     ],
 )
 def test_each_boost_has_its_figure(more: dict[str, Any], around: Surroundings, share: dict[str, float]) -> None:
-    (_, one) = boosted([item("best", score=0.9), item("x", score=0.5, **more)], around, BOOSTS)
+    (_, one) = boosted([item("best", score=0.8), item("x", score=0.5, **more)], around, BOOSTS)
     assert one.shares == pytest.approx(share)
 
 
@@ -138,7 +138,7 @@ def test_of_the_same_words_by_one_speaker_the_first_stays() -> None:
 
 @given(items, st.floats(0, 1), st.integers(1, 20))
 def test_diversity_loses_nothing_and_keeps_answers_first(found: list[ContextItem], weight: float, most: int) -> None:
-    chosen = diversified(found, word_likeness, weight=weight, most=most)
+    chosen = diversified(found, WordLikeness(), weight=weight, most=most)
     assert sorted(one.id for one in chosen) == sorted(one.id for one in found)
     first = [one.answers or one.anchored for one in chosen]
     assert first == sorted(first, reverse=True)
@@ -147,8 +147,8 @@ def test_diversity_loses_nothing_and_keeps_answers_first(found: list[ContextItem
 def test_what_is_like_something_chosen_comes_after_something_else() -> None:
     twins = [item("a", "red bicycle in the shed", score=0.9), item("b", "red bicycle in the shed today", score=0.88)]
     other = item("c", "green tea every morning", score=0.6)
-    assert [one.id for one in diversified([*twins, other], word_likeness, weight=0.5, most=3)] == ["a", "c", "b"]
-    assert [one.id for one in diversified([*twins, other], word_likeness, weight=1.0, most=3)] == ["a", "b", "c"]
+    assert [one.id for one in diversified([*twins, other], WordLikeness(), weight=0.5, most=3)] == ["a", "c", "b"]
+    assert [one.id for one in diversified([*twins, other], WordLikeness(), weight=1.0, most=3)] == ["a", "b", "c"]
 
 
 def test_detail_follows_the_score_but_for_what_has_its_place_anyway() -> None:

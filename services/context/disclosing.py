@@ -1,0 +1,155 @@
+"""Progressive disclosure: what there is, how it came about, everything. Each depth costs more tokens, and says how many."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+
+from aico_memory.clock import Clock
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2
+from aico_memory.domain.context.deadlines import total_time
+from aico_memory.domain.context.plan import SEMANTIC
+from aico_memory.domain.retrieval.budget import ELLIPSIS
+from aico_memory.errors import InvalidMessage
+from aico_memory.models.token_counter import TokenCounter
+from aico_memory.runtime.ports import LinkPort
+from aico_memory.settings.context import ContextSettings
+from services.context import questions
+from services.context.assembling import timings
+from services.context.searching import Searching
+from services.context.tiers import Stopwatch, TierHealth, Tiers
+
+DEPTHS = ("search", "timeline", "detail")
+_DAY_US = 86_400_000_000
+
+
+class Disclosing:
+    """Answers at one of three depths."""
+
+    def __init__(
+        self, link: LinkPort, settings: ContextSettings, searching: Searching, counter: TokenCounter, health: TierHealth,
+        clock: Clock,
+    ) -> None:  # fmt: skip
+        self._link = link
+        self._settings = settings
+        self._searching = searching
+        self._counter = counter
+        self._health = health
+        self._clock = clock
+
+    def disclose(self, event: Event) -> context_pb2.Disclosed:
+        """Raises InvalidMessage for an unknown depth, and where nothing says what is meant."""
+        request: context_pb2.DiscloseRequest = event.message
+        if request.depth not in DEPTHS:
+            raise InvalidMessage(f"No depth {request.depth[:32]!r}; there are {', '.join(DEPTHS)}")
+        if not request.query and not request.memory_ids:
+            raise InvalidMessage("Neither query nor memory ids are given", "Search first, then name ids of what was found.")
+        watch = Stopwatch()
+        answer = context_pb2.Disclosed(tokenizer=self._counter.name)
+        scores: dict[str, float] = {}
+        records: Sequence[semantic_pb2.MemoryRecord] = ()
+        if not request.memory_ids:
+            found = self._searching.found(event, _as_search(request), watch)
+            scores = {hit.record.memory_id: hit.score for hit in found.hits}
+            records = [hit.record for hit in found.hits]
+            answer.degraded.extend(found.degraded)
+        if request.depth == "search" and not request.memory_ids:
+            answer.items.extend(self._snippet(record, scores[record.memory_id]) for record in records)
+            answer.tokens_in_full = sum(self._cost(_plain(record)) for record in records)
+        else:
+            around = self._around(event, request, list(request.memory_ids) or list(scores), watch)
+            if around is None:
+                answer.degraded.append(SEMANTIC)
+            else:
+                for one in around.found:
+                    score = scores.get(one.record.memory_id, 0.0)
+                    answer.items.append(self._item(one, request.depth, score))
+                    answer.tokens_in_full += self._cost(_plain(self._item(one, "detail", score)))
+        for item in answer.items:
+            item.tokens = self._cost(_plain(item))
+        answer.tokens = sum(item.tokens for item in answer.items)
+        answer.timings.extend(timings(watch))
+        return answer
+
+    def _around(
+        self, event: Event, request: context_pb2.DiscloseRequest, memory_ids: Sequence[str], watch: Stopwatch
+    ) -> context_pb2.Around | None:
+        settings = self._settings
+        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
+        total = total_time(settings.deadline_ms, allowance)
+        tiers = Tiers(
+            self._link, self._health, watch, total=total, reserve=min(settings.reserve_ms, total / 4), probe=settings.probe_ms
+        )
+        question = context_pb2.AroundRequest(
+            user_id=request.user_id, memory_ids=memory_ids[: settings.search_limit],
+            scopes=questions.readable_scopes(request.user_id, request.group_id, request.project_id),
+            neighbours=settings.neighbours if request.depth != "search" else 0,
+        )  # fmt: skip
+        found: context_pb2.Around | None = tiers.take(tiers.ask(SEMANTIC, request.depth, question, request.user_id))
+        return found
+
+    def _item(self, one: context_pb2.AroundOne, depth: str, score: float) -> context_pb2.DisclosedItem:
+        if depth == "search":
+            return self._snippet(one.record, score)
+        record = one.record
+        item = context_pb2.DisclosedItem(
+            id=record.memory_id, kind=record.kind, text=record.text, score=score, days_ago=self._days(record),
+            value=record.value, changes=one.changes, before=one.before, after=one.after, status=record.status,
+            valid_from_us=record.valid_from_us, valid_until_us=record.valid_until_us,
+        )  # fmt: skip
+        if depth == "detail":
+            item.record.CopyFrom(record)
+            # Told once, by the record.
+            for name in ("text", "value", "status"):
+                item.ClearField(name)
+        else:
+            longest = self._settings.snippet_characters
+            for beside in (*item.before, *item.after):
+                beside.text = _cut(beside.text, longest)
+            # What made it is known; what changed since tells how it came about.
+            del item.changes[:]
+            item.changes.extend(change for change in one.changes if change.what in _TOLD)
+        return item
+
+    def _snippet(self, record: semantic_pb2.MemoryRecord, score: float) -> context_pb2.DisclosedItem:
+        return context_pb2.DisclosedItem(
+            id=record.memory_id, kind=record.kind, text=_cut(record.text, self._settings.snippet_characters), score=score,
+            days_ago=self._days(record),
+        )  # fmt: skip
+
+    def _days(self, record: semantic_pb2.MemoryRecord) -> int:
+        said = record.sources[0].said_at_us if record.sources else record.valid_from_us
+        return max(0, self._clock.now_us() - said) // _DAY_US
+
+    def _cost(self, plain: Mapping[str, Any]) -> int:
+        return self._counter.count(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+
+
+# Changes that tell what was true, in `timeline`.
+_TOLD = frozenset({"text", "status", "valid_from_us", "valid_until_us", "tier"})
+
+
+def _as_search(request: context_pb2.DiscloseRequest) -> context_pb2.SearchRequest:
+    return context_pb2.SearchRequest(
+        user_id=request.user_id, query=request.query, top_k=request.top_k, as_of_us=request.as_of_us,
+        known_as_of_us=request.known_as_of_us, filters=request.filters, group_id=request.group_id,
+        project_id=request.project_id,
+    )  # fmt: skip
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    """As a reader gets it: without what is empty, scores in hundredths."""
+    found: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
+    found.pop("tokens", None)
+    if "score" in found:
+        found["score"] = round(found["score"], 2)
+    return found
+
+
+def _cut(text: str, longest: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= longest else flat[:longest].rstrip() + ELLIPSIS

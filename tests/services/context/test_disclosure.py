@@ -1,0 +1,159 @@
+"""Memories step by step with what reading them costs, and one search over all layers, over twins of the tiers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from aico_memory.clock import FixedClock
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
+from aico_memory.errors import InvalidMessage
+from aico_memory.models.token_counter import token_counter
+from aico_memory.paths import Home
+from aico_memory.settings.root import Settings
+from services.context.handlers import ContextHandlers, build
+from tests.services.context.test_handlers import NOW, USER, Tiers, ask, memory_id
+from tests.support.twin_link import TwinLink
+
+
+class Held(Tiers):
+    """The tiers, with what is around memories and a page of skills."""
+
+    skills: tuple[behavioral_pb2.Skill, ...] = ()
+
+    def around(self, message: Any, user: str) -> context_pb2.Around:
+        answer = context_pb2.Around()
+        for event_id in self.recorded:
+            if memory_id(event_id) in message.memory_ids:
+                one = answer.found.add(record=self.record(event_id))
+                one.changes.add(what="text", old_value="before", new_value=self.texts[event_id], at_us=7)
+                one.changes.add(what="confidence", old_value="0.5", new_value="0.6", at_us=8)
+                if message.neighbours:
+                    one.before.add(id="b", text="said before " * 40, said_at_us=1)
+        return answer
+
+    def page(self, message: Any, user: str) -> semantic_pb2.MemoryPage:
+        return semantic_pb2.MemoryPage(records=[self.record(one) for one in self.recorded])
+
+    def get(self, message: Any, user: str) -> semantic_pb2.MemoryPage:
+        return semantic_pb2.MemoryPage(
+            records=[self.record(one) for one in self.recorded if memory_id(one) in message.memory_ids]
+        )
+
+    def all_skills(self, message: Any, user: str) -> behavioral_pb2.SkillsPage:
+        return behavioral_pb2.SkillsPage(skills=self.skills)
+
+
+@pytest.fixture
+def tiers() -> Held:
+    return Held()
+
+
+@pytest.fixture
+def link(tiers: Held) -> TwinLink:
+    return TwinLink(
+        {
+            working_pb2.ReadMessages: tiers.read,
+            semantic_pb2.SemanticQuery: tiers.query,
+            semantic_pb2.ListMemories: tiers.page,
+            semantic_pb2.GetMemory: tiers.get,
+            context_pb2.AroundRequest: tiers.around,
+            behavioral_pb2.SkillsRequest: tiers.all_skills,
+        }
+    )
+
+
+@pytest.fixture
+def handlers(link: TwinLink) -> Iterator[ContextHandlers]:
+    settings = Settings.model_validate({"context": {"deadline_ms": 300, "probe_ms": 30}})
+    ports: Any = SimpleNamespace(link=link, settings=settings, home=Home(Path("/nowhere")), clock=FixedClock(NOW))
+    built = build(ports)
+    yield built
+    built.close()
+
+
+def disclosed(handlers: ContextHandlers, depth: str, **more: Any) -> context_pb2.Disclosed:
+    answer: context_pb2.Disclosed = ask(handlers, context_pb2.DiscloseRequest(user_id=USER, depth=depth, **more))
+    return answer
+
+
+LONG = "My bicycle is red and stands in the shed behind the house near the old apple tree that my grandfather planted. " * 5
+
+
+def test_each_depth_tells_more_and_costs_more(handlers: ContextHandlers, tiers: Held) -> None:
+    said = tiers.say(LONG)
+    first = disclosed(handlers, "search", query="bicycle", top_k=3)
+    assert [item.id for item in first.items] == [memory_id(said)]
+    assert len(first.items[0].text) <= 121 and first.items[0].text.endswith("…")
+    assert first.items[0].days_ago > 100
+    more = disclosed(handlers, "timeline", memory_ids=[memory_id(said)])
+    assert more.items[0].text == LONG
+    assert [change.what for change in more.items[0].changes] == ["text"]
+    assert len(more.items[0].before[0].text) <= 121
+    everything = disclosed(handlers, "detail", memory_ids=[memory_id(said)])
+    assert everything.items[0].record.text == LONG
+    assert len(everything.items[0].changes) == 2
+    assert 0 < first.tokens < more.tokens < everything.tokens
+    assert everything.tokens == everything.tokens_in_full == more.tokens_in_full
+    assert first.tokenizer == token_counter("x").name
+    assert first.tokens == sum(item.tokens for item in first.items)
+
+
+def test_what_is_meant_must_be_said_and_depths_are_three(handlers: ContextHandlers) -> None:
+    with pytest.raises(InvalidMessage, match="Neither query"):
+        disclosed(handlers, "search")
+    with pytest.raises(InvalidMessage, match="gossip"):
+        disclosed(handlers, "gossip", query="bicycle")
+
+
+def test_without_long_term_memory_nothing_is_disclosed_and_it_is_named(handlers: ContextHandlers, link: TwinLink) -> None:
+    link.answers[context_pb2.AroundRequest] = None
+    answer = disclosed(handlers, "detail", memory_ids=[str(uuid.UUID(int=1))])
+    assert (list(answer.degraded), len(answer.items)) == (["semantic"], 0)
+
+
+def test_one_search_finds_all_layers_and_what_ties_them(handlers: ContextHandlers, tiers: Held) -> None:
+    said = tiers.say("I like green tea", turn=True)
+    tiers.say("The weather is fine", turn=True)
+    tiers.skills = (
+        behavioral_pb2.Skill(skill_id="k1", name="tea talk", template="Offer tea"),
+        behavioral_pb2.Skill(skill_id="k2", name="coffee"),
+    )
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", top_k=1))
+    by_layer = {hit.layer: hit for hit in answer.hits}
+    assert {layer: hit.id for layer, hit in by_layer.items()} == {"L0": str(said), "L1": memory_id(said), "L2": "k1"}
+    assert [(tie.layer, tie.id, tie.present) for tie in by_layer["L1"].links] == [("L0", str(said), True)]
+    assert [(tie.layer, tie.id) for tie in by_layer["L0"].links] == [("L1", memory_id(said))]
+    only = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L2"]))
+    assert {hit.layer for hit in only.hits} == {"L2"}
+    with pytest.raises(InvalidMessage, match="L9"):
+        ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L9"]))
+
+
+def test_a_layer_that_is_away_is_named(handlers: ContextHandlers, tiers: Held, link: TwinLink) -> None:
+    tiers.say("I like green tea", turn=True)
+    link.answers[behavioral_pb2.SkillsRequest] = None
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
+    assert list(answer.degraded) == ["behavioral"]
+    assert {hit.layer for hit in answer.hits} == {"L0", "L1"}
+
+
+def test_links_are_followed_and_what_leads_nowhere_is_named(handlers: ContextHandlers, tiers: Held, link: TwinLink) -> None:
+    sound = tiers.say("I like green tea", turn=True)
+    unrecorded = tiers.say("Not taken up yet", turn=True, recorded=False)
+    lost = uuid.UUID(int=77)
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.memories, found.links, found.sound, found.complete) == (1, 1, 1, True)
+    assert [one.id for one in found.without_record] == [str(unrecorded)]
+    item = semantic_pb2.MemoryRecord(memory_id=str(uuid.UUID(int=9)), kind="fact")
+    item.sources.add(event_id=sound.bytes)
+    item.sources.add(event_id=lost.bytes)
+    link.answers[semantic_pb2.ListMemories] = lambda message, user: semantic_pb2.MemoryPage(records=[item])
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.links, found.sound) == (2, 1)
+    assert [one.id for one in found.dangling] == [str(lost)]
