@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,8 @@ COLOURS = {"warning": "yellow", "error": "red", "critical": "red", "debug": "dim
 
 
 def announce(face: Face, table: ProcessTable) -> None:
-    """The start lines, on a terminal or into a log."""
-    if face.as_json:
-        return
-    for line in start_lines(face, table):
-        face.out.print(line)
+    """The process table as JSON where that is asked for, else the start lines."""
+    face.show(asdict(table), lambda _: [face.out.print(line) for line in start_lines(face, table)])
 
 
 def start_lines(face: Face, table: ProcessTable) -> list[str]:

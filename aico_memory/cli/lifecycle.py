@@ -42,7 +42,7 @@ def up(
     if ready_fd < 0:
         check_key(face.home, load_settings(face.home), os.environ)
     if detach:
-        face.show(start_detached(face, only, timeout), lambda table: announce(face, table))
+        announce(face, start_detached(face, only, timeout))
         return
     _run(face, names, timeout, quiet, ready_fd)
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import pytest
+
+from aico_memory.cli.announce import announce
+from aico_memory.cli.face import Face
 from aico_memory.cli.status import alarm_words, worker_alarms
+from aico_memory.paths import Home
+from aico_memory.runtime.deployment import ProcessState, ProcessTable
 
 
 def test_a_worker_that_does_not_answer_is_an_alarm_with_its_mend() -> None:
@@ -25,3 +34,13 @@ def test_an_alarm_is_one_line_whoever_raised_it() -> None:
     worker = {"alarm": "worker", "process": "working", "detail": "5 experiences expired", "mend": "…"}
     assert alarm_words(worker) == "worker: process working: 5 experiences expired"
     assert alarm_words({"alarm": "bus_unavailable", "detail": "Nothing listens"}) == "bus_unavailable: Nothing listens"
+
+
+def test_a_start_is_told_as_json_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = ProcessTable(
+        7, True, "2026-01-01T00:00:00+00:00", "system", "passphrase", (ProcessState("broker", 8, "running", 0, ""),)
+    )
+    announce(Face(Home(tmp_path), as_json=True), table)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["ready"], told["supervisor"]) == (True, 7)
+    assert [(process["name"], process["pid"]) for process in told["processes"]] == [("broker", 8)]
