@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import extraction_pb2
@@ -12,14 +13,13 @@ from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.prompting import Told
 from aico_memory.domain.memory import OPEN
 from aico_memory.errors import AicoMemoryError
-from aico_memory.models.fact_tables import load_formation_tables
-from aico_memory.models.gazetteer import load_gazetteer
-from aico_memory.models.llm.chat import ChatEndpoint
 from aico_memory.models.llm.endpoint import endpoint_of
-from aico_memory.models.llm.extractor import RULES, Extractor, Reading
-from aico_memory.models.llm.operations import OperationsLog
 from aico_memory.runtime.ports import Ports
 
+if TYPE_CHECKING:
+    from aico_memory.models.llm.extractor import Extractor, Reading
+
+RULES = "rules"
 _MOST_MS = 2**31
 
 
@@ -61,6 +61,13 @@ def open_extraction(ports: Ports, environment: Mapping[str, str] = os.environ) -
     except AicoMemoryError as error:
         ports.log.error("language model refused", code=error.code, detail=error.detail, mend=error.mend)
         return Extraction(None, f"refused: {error.detail}", stop)
+    # Nothing that could speak to a network is loaded where no model is configured.
+    from aico_memory.models.fact_tables import load_formation_tables
+    from aico_memory.models.gazetteer import load_gazetteer
+    from aico_memory.models.llm.chat import ChatEndpoint
+    from aico_memory.models.llm.extractor import Extractor
+    from aico_memory.models.llm.operations import OperationsLog
+
     extractor = Extractor(
         ChatEndpoint(endpoint, settings, stop), settings, load_formation_tables(ports.home), load_gazetteer(ports.home),
         OperationsLog(ports.home.logs, settings.log_bytes, settings.log_files), ports.clock, ports.vault.namer("operations"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,3 +91,11 @@ def test_a_service_without_a_language_model_says_that_the_rules_answer(handlers:
     answer = ask(handlers, extraction_pb2.ExtractRequest(text="I live in Oslo."))
     assert (answer.answered_by, answer.degraded, answer.again, len(answer.facts)) == ("rules", "off", False, 0)
     assert handlers.status()["language_model"] == {"state": "off"}
+
+
+def test_without_a_language_model_nothing_is_loaded_that_could_speak_to_a_network() -> None:
+    program = (
+        "import sys, services.model.handlers; print([name for name in ('httpx', 'requests', 'aiohttp') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
