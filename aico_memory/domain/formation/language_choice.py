@@ -11,7 +11,7 @@ from aico_memory.domain.formation.turkish_words import genitive, looks_finite, u
 from aico_memory.domain.formation.wording import lower_in
 
 _WORD = re.compile(r"[^\W\d_]+")
-_GROUPS = ("speaker", "pronouns", "possessives", "determiners", "prepositions", "adverbs", "openers", "own", "asking")
+_GROUPS = ("speaker", "pronouns", "possessives", "determiners", "prepositions", "adverbs", "openers", "own", "asking", "empty")
 _LETTERS = {"tr": "ğış", "de": "äß"}
 _SHARED = {"tr": "öüç", "de": "öü"}
 _RECENT_WEIGHT = 0.3

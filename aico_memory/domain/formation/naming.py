@@ -98,7 +98,7 @@ def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
     raw = _raw_readings(frame, phrases, grammar) if frame.times else []
     seen: set[str] = set()
     for predicate in tables.predicates.values():
-        if grammar.code not in predicate.surfaces:
+        if grammar.code not in predicate.surfaces or (predicate.planned and not _may_be_to_come(frame, grammar)):
             continue
         if (
             predicate.name == TIME
@@ -120,6 +120,11 @@ def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
                     if not value:
                         continue
                 yield replace(found, temporal=predicate.temporal, value=value)
+
+
+def _may_be_to_come(frame: Frame, grammar: Grammar) -> bool:
+    """Whether the clause may announce something; only English tells by its form ("I'm going to …")."""
+    return grammar.code != "en" or frame.negated or frame.progressive or frame.future or frame.past or bool(frame.times)
 
 
 def _raw_readings(frame: Frame, phrases: Sequence[str], grammar: Grammar) -> list[str]:

@@ -51,7 +51,8 @@ def _spoken_of(
     for earlier in reversed(recent[-3:]):
         party = read_statements(earlier, grammar, tables, said_at_us, zone).last_party
         if party is not None and (party.name or party.noun in grammar.relations):
-            return party
+            # Who she is has been said already.
+            return replace(party, noun="", owner="user") if party.name else party
     return None
 
 

@@ -13,7 +13,9 @@ from aico_memory.domain.formation.wording import lower_in, trim
 from aico_memory.domain.memory import OPEN
 
 # Known predicates that say so little that what they replace says more.
-WEAK = frozenset({"uses", "owns", "eats", "drinks", "hobby", "likes"})
+WEAK = frozenset({"uses", "owns", "eats", "drinks", "hobby", "likes", "trip"})
+# What one has and uses is of a kind that the thing it replaces tells.
+THINGS_HAD = frozenset({"uses", "owns"})
 HOME = "home_city"
 
 
@@ -60,11 +62,10 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
     ends = [fact for fact in result.facts if fact.act == "end" and fact.value]
     if not ends and not result.gone:
         return result
+    quit_somewhere = any(one.predicate == "employer" for one in ends)
     for place, fact in enumerate(result.facts):
         # "I left the Ritz and I'm at Claridge's now": whatever the Ritz was.
-        stays = (
-            fact.predicate == "location" and fact.valid_until_us == OPEN and any(one.predicate == "employer" for one in ends)
-        )
+        stays = quit_somewhere and fact.predicate == "location" and fact.valid_until_us == OPEN
         vague = stays or fact.predicate in WEAK or (fact.predicate not in tables.predicates and ":" not in fact.predicate)
         if fact.act != "assert" or fact.corrected not in ("", "*") or not vague or not fact.value:
             continue
@@ -78,9 +79,9 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
 def _may_be_anything(end: FormedFact, fact: FormedFact, tables: FormationTables) -> bool:
     """Whether what ends was named by a verb that does not tell what it was ("I sold the Golf")."""
     known = tables.predicates.get(end.predicate)
-    return end.predicate != fact.predicate and (
-        known is None or known.general or end.predicate in WEAK | {"subscription", "gym"}
-    )
+    vague = known is None or known.general or end.predicate in WEAK | {"subscription", "gym"}
+    a_thing = known is not None and bool(known.type) and end.predicate != "diet"
+    return end.predicate != fact.predicate and (vague or (a_thing and fact.predicate in THINGS_HAD))
 
 
 def _in_place_of(fact: FormedFact, old: str, grammar: Grammar) -> FormedFact:
