@@ -20,3 +20,4 @@ class RecallSettings(Section):
     )  # fmt: skip
     closest: int = Field(200, ge=1, le=10_000, description="Closest and newest facts looked at in a larger scope.")
     model_seconds: float = Field(2.0, gt=0, le=60, description="Wait for the model, where the wording does not decide, in s.")
+    reports: int = Field(1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped.")

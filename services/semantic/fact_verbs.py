@@ -17,6 +17,7 @@ from services.semantic.recalling import Recalling
 from services.semantic.reinforcing import Reinforcing
 from services.semantic.reviewing import Reviewing
 from services.semantic.second_look import SecondLook
+from services.semantic.using import RecallUses
 from services.semantic.write_path import Effect, WritePath, answered
 
 
@@ -41,12 +42,13 @@ class FactVerbs:
         )
         self._write = write_path.writing.write
         self._second_look = SecondLook(write_path.gating, write_path.forming, write_path.graphing, figures.work.statements)
+        self._uses = RecallUses(ports.link, ports.clock, settings.recall.reports)
         explaining = Explaining(store, identity, ports.clock)
         recalling = Recalling(
             store, tables, ports.link, ports.clock, settings.recall, identity, settings.semantic.default_language
         )
         self.requests: Mapping[str, RequestHandler] = {
-            topic_of(context_pb2.RecallRequest).name: lambda event, _: recalling.recall(event),
+            topic_of(context_pb2.RecallRequest).name: lambda event, _: self._recall(recalling, event),
             topic_of(write_path_pb2.ExplainRequest).name: lambda event, _: explaining.explain(event),
             topic_of(write_path_pb2.ShadowReportRequest).name: lambda event, _: explaining.report(event),
             topic_of(write_path_pb2.ReviewRequest).name: lambda event, _: self._reviewing.waiting(event),
@@ -60,6 +62,15 @@ class FactVerbs:
             topic_of(write_path_pb2.ReinforceInteraction).name: self._reinforce,
             topic_of(write_path_pb2.MemoriesJudged).name: self._judge,
         }
+
+    def close(self) -> None:
+        """Publish what reports of use wait."""
+        self._uses.close()
+
+    def _recall(self, recalling: Recalling, event: Event) -> context_pb2.RecallResult:
+        answer = recalling.recall(event)
+        self._uses.note(event, [fact.id for fact in answer.results])
+        return answer
 
     def _message(self, transaction: SemanticTransaction, event: Event) -> None:
         """What was said is written; then what was said later and refers to it is looked at again."""

@@ -93,7 +93,7 @@ class SemanticHandlers(Handlers):
         )
         tables = load_formation_tables(ports.home)
         self._write_path = WritePath(store, self._rules, tables, forming, every, ports.log)
-        verbs = FactVerbs(ports, every, store, queue, tables, self._write_path)
+        self._verbs = verbs = FactVerbs(ports, every, store, queue, tables, self._write_path)
         time_verbs = TimeVerbs(ports, store)
         self._effects: Mapping[str, Effect] = {**self._write_path.effects, **verbs.effects, **time_verbs.effects}
         self.topics = tuple(sorted(self._effects))
@@ -158,6 +158,7 @@ class SemanticHandlers(Handlers):
 
     def close(self) -> None:
         self._stop.set()
+        self._verbs.close()
         self._reader.close()
         self._indexer.close()
         self._live.close()
