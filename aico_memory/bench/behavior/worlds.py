@@ -19,7 +19,8 @@ from aico_memory.domain.behavioral.trigger import TriggerWeights, rank_triggers
 Floats = NDArray[np.float64]
 FILE = "worlds.yaml"
 WORLDS = ("population-led", "balanced", "idiosyncratic")
-_HALVINGS = 60
+# Halvings of the slope's range (0 to 20) and of the offset's (-20 to 20), and people on whom they are solved.
+_SLOPE_HALVINGS, _OFFSET_HALVINGS, _SOLVED_ON = 12, 15, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,18 +171,19 @@ def _standardised(values: Floats) -> Floats:
 def _calibrated(liking: Floats, applies: NDArray[np.bool_], likelihood: Floats, figures: WorldFigures) -> Floats:
     """Offset and slope by nested bisection: either mean grows with its own figure."""
     count = applies.sum(1)
+    some = liking[:: max(1, len(liking) // _SOLVED_ON)]
 
     def means(offset: float, slope: float) -> tuple[float, float]:
-        chance = _sigmoid(offset + slope * liking)
+        chance = _sigmoid(offset + slope * some)
         at_random = np.where(applies[None], chance, 0.0).sum(2) / count
         at_best = np.where(applies[None], chance, 0.0).max(2)
         return float((at_random @ likelihood).mean()), float((at_best @ likelihood).mean())
 
     slope_low, slope_high, offset = 0.0, 20.0, 0.0
-    for _ in range(_HALVINGS // 2):
+    for _ in range(_SLOPE_HALVINGS):
         slope = (slope_low + slope_high) / 2
         low, high = -20.0, 20.0
-        for _ in range(_HALVINGS // 2):
+        for _ in range(_OFFSET_HALVINGS):
             offset = (low + high) / 2
             low, high = (offset, high) if means(offset, slope)[0] < figures.random else (low, offset)
         slope_low, slope_high = (slope, slope_high) if means(offset, slope)[1] < figures.oracle else (slope_low, slope)
