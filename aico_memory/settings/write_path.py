@@ -107,9 +107,12 @@ class WorkSettings(Section):
     readings: int = Field(200, ge=1, le=10_000, description="Items of its subject and predicate that it is compared with.")
     statements: int = Field(200, ge=10, le=100_000, description="Statements of one key that its history is told from.")
     waiting: int = Field(200, ge=1, le=100_000, description="Statements that one batch of sleep takes up beside its own.")
-    embed_seconds: float = Field(5.0, gt=0, le=600, description="Wait for the vectors of statements, in s.")
+    embed_seconds: float = Field(5.0, gt=0, le=600, description="Wait for one answer with the vectors of statements, in s.")
+    embed_patience_seconds: float = Field(
+        30.0, ge=0, le=3600, description="How long a model that was there is asked again, so that a restart changes nothing. In s."
+    )
     embed_pause_seconds: float = Field(
-        30.0, ge=0, le=3600, description="How long nobody waits again after a wait in vain; keys decide meanwhile. In s."
+        60.0, ge=0, le=3600, description="How long nobody asks again after that; keys decide meanwhile. In s."
     )
     kept_days: float = Field(90.0, gt=0, le=36_500, description="Days that explanations and interactions are kept.")
     pruned_every: int = Field(1000, ge=1, le=1_000_000, description="Messages between two looks for what is not kept longer.")

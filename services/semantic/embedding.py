@@ -33,6 +33,9 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Vectors of these texts; raises a typed error where the model is away."""
 
+    def pause(self, seconds: float) -> bool:
+        """Wait before asking again; True where the worker is told to stop."""
+
 
 class BusEmbedder:
     """Asks the model service, as bulk work unless told otherwise: a person who waits goes first."""
@@ -42,6 +45,9 @@ class BusEmbedder:
         self._timeout = timeout_seconds
         self._stop = stop
         self._interactive = interactive
+
+    def pause(self, seconds: float) -> bool:
+        return self._stop.wait(seconds)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
         future = self._link.request(model_pb2.EmbedRequest(texts=texts, interactive=self._interactive), timeout=self._timeout)

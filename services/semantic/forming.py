@@ -19,7 +19,7 @@ from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import OPEN, Scope
 from aico_memory.domain.scopes import scope_of, shared
-from aico_memory.errors import AicoMemoryError
+from aico_memory.errors import AicoMemoryError, BusUnavailable, InvalidMessage, TooLarge
 from aico_memory.settings.write_path import WorkSettings
 from aico_memory.stores.semantic.item_port import ItemReads, Vector
 from services.semantic.embedding import Embedder
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _OBSERVED = frozenset({"user", "assistant"})
 # Texts of one request to the model.
 _MOST_TEXTS = 256
+_ASK_AGAIN_SECONDS = 0.2
+# Trouble with the texts themselves: asking again would give the same.
+_UNFIT = (InvalidMessage, TooLarge)
 _Session = tuple[Scope, str]
 # When it was said, the order of arrival, the text.
 _Line = tuple[int, int, str]
@@ -133,12 +136,13 @@ class Forming:
         self._ready: dict[uuid.UUID, Prepared] = {}
         self._vectors = Vectors()
         self._waits_until = 0.0
+        self._was_there = True
         self._committed = True
         # Statements that were compared by their keys alone, since the model was away.
         self.without_vectors = 0
 
     def prepare(self, events: Sequence[Event]) -> None:
-        """Form and embed what these events say; never raises."""
+        """Form and embed what these events say. BusUnavailable where the worker is told to stop meanwhile."""
         if not self._committed:
             self._recent.forget()
         self._committed = False
@@ -169,28 +173,45 @@ class Forming:
         return self._vectors
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of these texts, or none where the model does not answer in time."""
+        """Vectors of these texts, or none where the model stays away.
+
+        A model that was there is asked again for a while: what is remembered shall not depend on whether it was just
+        being restarted. One that stays away is asked once in a while.
+        """
         wanted = list(dict.fromkeys(texts))
         if not wanted:
             return Vectors()
         if self._clock() < self._waits_until:
             self.without_vectors += len(wanted)
             return Vectors()
+        patience = self._figures.embed_patience_seconds if self._was_there else 0.0
+        until = self._clock() + patience
+        while True:
+            try:
+                vectors = self._embedded(wanted)
+            except AicoMemoryError as error:
+                if self._embedder.pause(_ASK_AGAIN_SECONDS if self._clock() < until else 0.0):
+                    raise BusUnavailable("The worker stops") from error
+                if self._clock() < until and not isinstance(error, _UNFIT):
+                    continue
+                self._was_there = isinstance(error, _UNFIT)
+                self._waits_until = self._clock() + (0.0 if self._was_there else self._figures.embed_pause_seconds)
+                self.without_vectors += len(wanted)
+                self._log.info("formed_without_vectors", code=error.code, statements=len(wanted))
+                return Vectors()
+            self._was_there = True
+            return vectors
+
+    def _embedded(self, wanted: Sequence[str]) -> Vectors:
         found: dict[str, Vector] = {}
         fingerprint = ""
-        try:
-            for start in range(0, len(wanted), _MOST_TEXTS):
-                part = wanted[start : start + _MOST_TEXTS]
-                answer = self._embedder.embed(part)
-                if fingerprint not in ("", answer.fingerprint):
-                    found.clear()
-                fingerprint = answer.fingerprint
-                found.update((text, np.asarray(row, np.float32)) for text, row in zip(part, answer.vectors, strict=True))
-        except AicoMemoryError as error:
-            self._waits_until = self._clock() + self._figures.embed_pause_seconds
-            self.without_vectors += len(wanted)
-            self._log.info("formed_without_vectors", code=error.code, statements=len(wanted))
-            return Vectors()
+        for start in range(0, len(wanted), _MOST_TEXTS):
+            part = wanted[start : start + _MOST_TEXTS]
+            answer = self._embedder.embed(part)
+            if fingerprint not in ("", answer.fingerprint):
+                found.clear()
+            fingerprint = answer.fingerprint
+            found.update((text, np.asarray(row, np.float32)) for text, row in zip(part, answer.vectors, strict=True))
         return Vectors(fingerprint, found)
 
     def _beside(self, event: Event) -> list[str]:

@@ -34,7 +34,12 @@ class Worker:
     def __init__(self, root, settings: dict[str, Any] | None = None):
         self.home = Home(root)
         self.home.ensure()
-        self.settings = Settings.model_validate({"semantic": {"retry_first_ms": 1, "retry_limit_ms": 5, **(settings or {})}})
+        self.settings = Settings.model_validate(
+            {
+                "write_path": {"work": {"embed_patience_seconds": 0.0}},
+                "semantic": {"retry_first_ms": 1, "retry_limit_ms": 5, **(settings or {})},
+            }
+        )
         self.clock = FixedClock(from_us(START))
         self.model = HashedEmbedder()
         self.model_away = False

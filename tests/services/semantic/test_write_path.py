@@ -12,13 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aico_memory.contracts.envelope import make_record, open_record
-from aico_memory.contracts.v1 import semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import model_pb2, semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord
 from aico_memory.domain.gate.policy import WritePolicy, began
 from aico_memory.domain.gate.tagging import Pair
 from aico_memory.domain.memory import OPEN, Scope
 from aico_memory.domain.scopes import GLOBAL, scope_of
+from aico_memory.errors import ModelUnavailable
 from aico_memory.ids import derive_id
+from aico_memory.settings.write_path import WritePathSettings
 from tests.services.semantic.test_handlers import START, Worker
 
 ADA = Scope("user", "ada")
@@ -422,3 +424,25 @@ def test_nothing_of_a_scope_follows_from_what_was_said_in_another(tmp_path_facto
 
 def strip(memory: Any) -> Any:
     return replace(memory, received_at_us=0)
+
+
+def test_a_model_that_is_being_restarted_is_waited_for_so_that_nothing_remembered_depends_on_it(tmp_path):
+    worker = Worker(tmp_path / "home")
+    worker.handlers.close()
+    worker.settings = worker.settings.model_copy(
+        update={"write_path": WritePathSettings.model_validate({"work": {"embed_patience_seconds": 30.0}})}
+    )
+    worker.handlers = worker.start()
+    asked = []
+
+    def coming_back(message, user):
+        asked.append(list(message.texts))
+        if len(asked) < 3:
+            raise ModelUnavailable("The model starts")
+        return Worker.embed(worker, message, user)
+
+    worker.link.answers[model_pb2.EmbedRequest] = coming_back
+    worker.say("I live in Rome")
+    assert len(asked) >= 3
+    assert worker.handlers.status()["formed_without_vectors"] == 0
+    worker.handlers.close()
