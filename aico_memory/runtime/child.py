@@ -67,7 +67,9 @@ class Child:
             if self._stopping.is_set():
                 break
             wait = self._policy.after_death(monotonic(), exit_code, was_ready)
-            self.reason = f"{_ended(exit_code)}: {self._log.reason()}"
+            # Whoever is killed from outside has no last words of its own.
+            words = "" if -exit_code in (signal.SIGKILL, signal.SIGTERM) else self._log.reason()
+            self.reason = f"{_ended(exit_code)}: {words}" if words else _ended(exit_code)
             if wait is None:
                 if exit_code != HOPELESS_EXIT:
                     self.reason = f"it keeps crashing; {self.reason}"
@@ -144,7 +146,7 @@ class Child:
             loop.remove_reader(reader)
             os.close(reader)
         if ready and not self._stopping.is_set():
-            self.reason = ""
+            # The reason of the last end stays: `status` tells why a running process was started again.
             self._set("running")
         return ready
 
