@@ -6,8 +6,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.boosting import Surroundings
 from aico_memory.domain.context.diversity import Likeness, WordLikeness
@@ -153,12 +151,13 @@ def _likeness(found: context_pb2.Candidates | None) -> Likeness:
     if found is None or not found.similarities:
         return by_words
     places = {record.memory_id: place for place, record in enumerate(found.records)}
-    hundredths = np.frombuffer(found.similarities, dtype=np.int8).reshape(len(places), -1)
+    # Signed bytes, row by row; not by numpy, which this process does not need for anything else.
+    hundredths, count = memoryview(found.similarities).cast("b"), len(places)
 
     def likeness(one: ContextItem, other: ContextItem) -> float:
         left, right = places.get(one.id), places.get(other.id)
         if left is None or right is None:
             return by_words(one, other)
-        return float(hundredths[left, right]) / 100.0
+        return hundredths[left * count + right] / 100.0
 
     return likeness

@@ -31,7 +31,8 @@ def show(console: Console, machine: dict[str, object], rows: list[Size], ready_s
         for stage in row.p50:
             table.add_row(stage, str(row.p50[stage]), str(row.p95[stage]))
         console.print(table)
-        share = row.p50["embed"].median / row.p50["over the bus"].median if "embed" in row.p50 else 0.0
+        embedding = row.p50.get("semantic.embed")
+        share = embedding.median / row.p50["over the bus"].median if embedding else 0.0
         console.print(
             f"published {row.ingest_per_second:,.0f} msg/s, searchable after {row.searchable_after_s:.1f} s; "
             f"repeated question p95 {row.cached_p95_ms:.1f} ms; search p95 {row.search_p95_ms:.1f} ms; "
