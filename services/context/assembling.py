@@ -13,6 +13,7 @@ from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.context.boosting import boosted
 from aico_memory.domain.context.deadlines import total_time
 from aico_memory.domain.context.diversity import Dropped, capped, diversified, eligible, gated, once_each
+from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.items import ContextItem
 from aico_memory.domain.context.plan import BEHAVIORAL, MODEL, SEMANTIC, WORKING, Plan, plan_context
 from aico_memory.domain.formation.language import LanguageTable
@@ -30,6 +31,9 @@ from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
 
+_ALL = 1 << 62
+
+
 @dataclass(frozen=True, slots=True)
 class Assembled:
     """An answer, and the items that it used."""
@@ -45,8 +49,8 @@ class _Asked:
     found: context_pb2.Candidates | None
     material: Material
     degraded: tuple[str, ...]
-    # Global sequences through which the tiers knew everything; None where one was not heard.
-    settled: int | None
+    # What the tiers had applied; None where long-term memory was not asked.
+    settled: Applied | None
 
 
 class Assembling:
@@ -156,8 +160,10 @@ class Assembling:
             degraded.append(BEHAVIORAL)
         searched = found if plan.candidates else None
         material = material_of(request, plan, settings, searched, hot or (), page, in_mind, guided)
-        known = [one.settled for one in (found, page) if one is not None]
-        return _Asked(found, material, tuple(degraded), min(known) if known and asked is not None else None)
+        # Working memory that was not asked has nothing to vouch for.
+        said = page.settled if page is not None else _ALL
+        settled = Applied(found.settled, said) if found is not None else None
+        return _Asked(found, material, tuple(degraded), settled)
 
     def _embed_ms(self, total: float, reserve: float) -> float:
         """A model that did not answer last time is given no more than a probe."""

@@ -6,15 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import DecodeError
 
 from aico_memory.clock import Clock
-from aico_memory.contracts.envelope import open_record
 from aico_memory.contracts.registry import topic_of, topics
 from aico_memory.contracts.v1 import context_pb2, envelope_pb2, semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord
-from aico_memory.domain.context.freshness import ScopeVersions, Versions
+from aico_memory.domain.context.freshness import Applied, ScopeVersions, Versions
 from aico_memory.domain.context.items import ContextItem
-from aico_memory.errors import AicoMemoryError
 from aico_memory.settings.context import CacheSettings
 from aico_memory.settings.identity import IdentitySettings
 
@@ -47,7 +48,7 @@ class Ticket:
     key: bytes
     scopes: tuple[str, ...]
     versions: Versions
-    awaited: int
+    awaited: Applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +73,20 @@ class Watch:
 
     def hear(self, record: StampedRecord) -> None:
         """A durable record as it comes from the bus; runs in the link's thread."""
-        sequence = 0 if record.topic in _NOT_APPLIED else record.global_sequence
+        sequence = record.global_sequence
+        remembered, said = record.topic not in _NOT_APPLIED, record.topic in _SAID
+        awaited = Applied(sequence if remembered else 0, sequence if said else 0)
         with self._lock:
             before = self._places.get(record.topic, 0)
             self._places[record.topic] = record.topic_sequence
             if before and record.topic_sequence != before + 1:
                 self.gaps += 1
-                self._versions.moved_everywhere(sequence)
+                self._versions.moved_everywhere(awaited)
             scopes = self._scopes_of(record)
             if scopes:
-                self._versions.moved(scopes, sequence)
+                self._versions.moved(scopes, awaited)
             else:
-                self._versions.moved_everywhere(sequence)
+                self._versions.moved_everywhere(awaited)
 
     def forget(self) -> None:
         """The connection was away: something may have been missed."""
@@ -91,7 +94,7 @@ class Watch:
             self._places.clear()
             self._versions.moved_everywhere()
 
-    def stand(self, scopes: Sequence[str]) -> tuple[Versions, int]:
+    def stand(self, scopes: Sequence[str]) -> tuple[Versions, Applied]:
         """The versions of scopes now, and how far a tier must have come."""
         with self._lock:
             return self._versions.of(scopes), self._versions.awaited(scopes)
@@ -102,14 +105,14 @@ class Watch:
         return (*(scope for scope in named if scope), "global:global")
 
     def _scopes_of(self, record: StampedRecord) -> tuple[str, ...]:
-        if not record.user:
+        if not record.user or record.erased:
             return ()
         own = f"user:{self._identity.user(record.user)}"
-        if record.erased:
-            return ()
         try:
-            message = open_record(record).message
-        except AicoMemoryError:
+            # The broker has checked it; here only its scope is of interest.
+            payload = envelope_pb2.Envelope.FromString(record.envelope).payload
+            message: Any = topics()[record.topic].message.FromString(payload)
+        except DecodeError:
             return ()
         if record.topic == _CHANGED:
             name = envelope_pb2.ScopeKind.Name(message.scope.kind)
@@ -155,11 +158,11 @@ class Answers:
         return None
 
     def keep(
-        self, ticket: Ticket, answer: context_pb2.ContextAnswer, items: tuple[ContextItem, ...], settled: int | None
+        self, ticket: Ticket, answer: context_pb2.ContextAnswer, items: tuple[ContextItem, ...], settled: Applied | None
     ) -> None:
         """Keep an answer whose tiers knew everything up to `settled`; not where something was still on its way to them."""
         settings = self._settings
-        if not settings.entries or settled is None or settled < ticket.awaited:
+        if not settings.entries or settled is None or not settled.reaches(ticket.awaited):
             return
         now_us = self._clock.now_us()
         lives = now_us + round(settings.seconds * 1_000_000)
@@ -204,7 +207,7 @@ class HotTiers:
 
     def keep(self, ticket: Ticket, items: tuple[ContextItem, ...], settled: int) -> None:
         """Keep what long-term memory answered, unless something was on its way to it."""
-        if settled < ticket.awaited:
+        if settled < ticket.awaited.remembered:
             return
         with self._lock:
             self._kept[ticket.scopes] = (ticket.versions, self._clock.now_us() + round(self._seconds * 1_000_000), items)

@@ -9,8 +9,28 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 Versions = tuple[int, ...]
+
+
+class Applied(NamedTuple):
+    """Global sequences of records: how far long-term and working memory have come, or must have."""
+
+    remembered: int = 0
+    said: int = 0
+
+    def reaches(self, other: Applied) -> bool:
+        """Whether both are at least as far."""
+        return self.remembered >= other.remembered and self.said >= other.said
+
+    def further(self, other: Applied) -> Applied:
+        """The later of both, each for itself."""
+        return Applied(max(self.remembered, other.remembered), max(self.said, other.said))
+
+
+NOTHING = Applied()
+_UNKNOWN = (0, NOTHING)
 
 
 class ScopeVersions:
@@ -18,35 +38,38 @@ class ScopeVersions:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # Scope -> (version, global sequence that the tiers must have applied).
-        self._scopes: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        # Scope -> its version, and what the tiers must have applied.
+        self._scopes: OrderedDict[str, tuple[int, Applied]] = OrderedDict()
         self._version = 1
-        # Everything before this version, and everything up to this sequence, is over for every scope.
+        # The same for every scope.
         self._everywhere = 0
-        self._awaited = 0
+        self._awaited = NOTHING
 
-    def moved(self, scopes: Iterable[str], sequence: int = 0) -> None:
-        """Something changed in these scopes; `sequence` is that of the record that a tier has yet to apply, 0: none."""
+    def moved(self, scopes: Iterable[str], awaited: Applied = NOTHING) -> None:
+        """Something changed in these scopes; `awaited` is the record that the tiers have yet to apply."""
         self._version += 1
         for scope in scopes:
-            _, awaited = self._scopes.get(scope, (0, 0))
-            self._scopes[scope] = (self._version, max(awaited, sequence))
+            _, before = self._scopes.get(scope, _UNKNOWN)
+            self._scopes[scope] = (self._version, before.further(awaited))
             self._scopes.move_to_end(scope)
         while len(self._scopes) > self._most:
-            _, (version, awaited) = self._scopes.popitem(last=False)
+            _, (version, forgotten) = self._scopes.popitem(last=False)
             self._everywhere = max(self._everywhere, version)
-            self._awaited = max(self._awaited, awaited)
+            self._awaited = self._awaited.further(forgotten)
 
-    def moved_everywhere(self, sequence: int = 0) -> None:
+    def moved_everywhere(self, awaited: Applied = NOTHING) -> None:
         """Something changed, and nobody knows where."""
         self._version += 1
         self._everywhere = self._version
-        self._awaited = max(self._awaited, sequence)
+        self._awaited = self._awaited.further(awaited)
 
     def of(self, scopes: Sequence[str]) -> Versions:
         """The versions of these scopes at this moment."""
-        return tuple(max(self._scopes.get(scope, (0, 0))[0], self._everywhere) for scope in scopes)
+        return tuple(max(self._scopes.get(scope, _UNKNOWN)[0], self._everywhere) for scope in scopes)
 
-    def awaited(self, scopes: Sequence[str]) -> int:
-        """Global sequence through which a tier must have come to know all that happened in these scopes."""
-        return max(self._awaited, *(self._scopes.get(scope, (0, 0))[1] for scope in scopes), 0)
+    def awaited(self, scopes: Sequence[str]) -> Applied:
+        """What the tiers must have applied to know all that happened in these scopes."""
+        found = self._awaited
+        for scope in scopes:
+            found = found.further(self._scopes.get(scope, _UNKNOWN)[1])
+        return found
