@@ -20,7 +20,7 @@ COLOURS = {"warning": "yellow", "error": "red", "critical": "red", "debug": "dim
 
 def announce(face: Face, table: ProcessTable) -> None:
     """The process table as JSON where that is asked for, else the start lines."""
-    face.show(asdict(table), lambda _: [face.out.print(line) for line in start_lines(face, table)])
+    face.show(asdict(table), lambda _: face.out.print("\n".join(start_lines(face, table))))
 
 
 def start_lines(face: Face, table: ProcessTable) -> list[str]:

@@ -21,6 +21,9 @@ from aico_memory.runtime.deployment import running_supervisor
 LOW_DISK = 1_000_000_000
 PACKAGES = ("pyzmq", "protobuf", "lmdb", "sqlcipher3", "chromadb", "onnxruntime", "torch", "sentence-transformers")
 MANY_RESTARTS = 3
+SQL_STORES = ("semantic", "behavioral", "consolidation", "scheduler")
+# The small file by which a key is held against a store.
+STORES = {"working": "store.proof", **{name: f"{name}.db.proof" for name in SQL_STORES}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def all_findings(face: Face) -> list[Finding]:
     checks: tuple[tuple[str, Callable[[Face], Iterator[Finding]]], ...] = (
         ("versions", _versions), ("configuration", _configuration),
         ("language model", _language_model), ("home", _home), ("keys", _keys), ("access", _access),
-        ("disk", _disk), ("clock", _clock), ("processes", _processes), ("ports", _ports),
+        ("stores", _stores), ("disk", _disk), ("clock", _clock), ("processes", _processes), ("ports", _ports),
     )  # fmt: skip
     found: list[Finding] = []
     for subject, check in checks:
@@ -122,6 +125,26 @@ def _keys(face: Face) -> Iterator[Finding]:
         yield Finding("keys", "note", "encryption is off", "Set security.encryption to on in a fresh home.")
     else:
         yield Finding("keys", "ok", f"the {vault.source.replace('_', ' ')} opens the vault")
+
+
+def _stores(face: Face) -> Iterator[Finding]:
+    """Whether the keys of this home open its stores; nothing in them is opened."""
+    import os
+
+    from aico_memory.settings.load import load_settings
+    from aico_memory.stores.ownership import check_key
+    from aico_memory.vault.master import MASTER_FILE, open_vault
+
+    if not (face.home.keys / MASTER_FILE).exists():
+        return
+    vault = open_vault(face.home, load_settings(face.home).security, os.environ)
+    sizes = []
+    for name, proof in STORES.items():
+        folder = face.home.store(name)
+        if folder.exists():
+            check_key(folder / proof, vault.store_key(name))
+            sizes.append(f"{name} {sum(one.stat().st_size for one in folder.iterdir()) / 1e6:.1f} MB")
+    yield Finding("stores", "ok", ", ".join(sizes) or "none yet")
 
 
 def _access(face: Face) -> Iterator[Finding]:

@@ -207,7 +207,8 @@ def _json(text: str, where: str) -> Any:
 def _print_results(face: Face, found: dict[str, Any]) -> None:
     results = found["results"]
     if not results:
-        face.out.print("Nothing found.")
+        away = "semantic" in found.get("degraded", ())
+        face.out.print("Nothing was searched: the semantic worker does not answer." if away else "Nothing found.")
     for number, result in enumerate(results, 1):
         score = result.get("score")
         shown = f"{score:.3f}  " if isinstance(score, float) else ""

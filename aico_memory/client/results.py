@@ -69,7 +69,8 @@ class SearchResults(TypedDict, total=False):
 
     results: list[Found]
     timings_ms: dict[str, float]
-    # Tiers that did not answer in time or at all.
+    # Tiers that did not answer in time or at all. With `semantic` among them nothing was searched, and no result means
+    # nothing; `vectors: model_mismatch` asks for `aico-memory reindex --rebuild`.
     degraded: list[str]
     # The embedding model that answered; None where the search went by words alone.
     model: str | None

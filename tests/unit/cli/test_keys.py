@@ -11,7 +11,10 @@ from aico_memory import MemoryClient
 from aico_memory.cli import main
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.paths import Home
+from aico_memory.settings.load import load_settings
+from aico_memory.stores.ownership import leave_proof
 from aico_memory.vault.curve_keys import list_identities
+from aico_memory.vault.master import open_vault
 
 
 def call(home: Home, *arguments: str) -> int:
@@ -50,3 +53,30 @@ def test_a_client_says_in_a_typed_error_what_the_system_refused(tmp_path: Path) 
     assert call(Home(tmp_path / "home"), "keys", "init") == 0
     with pytest.raises(ConfigurationInvalid, match="spool"):
         MemoryClient.connect(tmp_path / "home", spool=True)
+
+
+def test_doctor_names_a_store_that_the_keys_of_its_home_do_not_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AICO_MEMORY_PASSPHRASE", "AICO_MEMORY_KEY_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    home = Home(tmp_path / "home")
+    assert call(home, "keys", "init") == 0
+    for store in ("semantic", "behavioral"):
+        home.store(store).mkdir(mode=0o700)
+    ours = open_vault(home, load_settings(home).security, {}).store_key("semantic")
+    leave_proof(home.store("semantic") / "semantic.db.proof", ours)
+    capsys.readouterr()
+    assert call(home, "doctor") == 0
+    assert "semantic 0.0 MB" in told_by_doctor(capsys, "stores")["detail"]
+    leave_proof(home.store("behavioral") / "behavioral.db.proof", bytes(32))
+    assert call(home, "doctor") == 1
+    finding = told_by_doctor(capsys, "stores")
+    assert finding["level"] == "fault"
+    assert str(home.store("behavioral")) in finding["detail"]
+
+
+def told_by_doctor(capsys: pytest.CaptureFixture[str], subject: str) -> dict[str, str]:
+    """The finding about one subject."""
+    findings: list[dict[str, str]] = json.loads(capsys.readouterr().out)["findings"]
+    return next(one for one in findings if one["subject"] == subject)
