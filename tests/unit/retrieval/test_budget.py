@@ -29,6 +29,8 @@ items = st.lists(
         layer=st.just("L1"),
         score=st.floats(0, 1),
         pinned=st.booleans(),
+        hot=st.booleans(),
+        detail=st.sampled_from(["full", "short"]),
     ),
     max_size=25,
     unique_by=lambda item: item.id,
@@ -43,11 +45,22 @@ def item(id_: str, text: str = "one two three", **more: object) -> ContextItem:
     return ContextItem(id_, text, str(more.pop("kind", "fact")), "semantic", "L1", **more)  # type: ignore[arg-type]
 
 
-@given(items, st.integers(0, 20), st.integers(0, 900), st.sampled_from(COUNTERS), st.floats(0.05, 1.0))
+@given(
+    items, st.integers(0, 20), st.integers(0, 900), st.sampled_from(COUNTERS), st.floats(0.05, 1.0), st.floats(0, 1),
+    st.integers(8, 80),
+)  # fmt: skip
 def test_neither_items_nor_tokens_are_ever_exceeded(
-    given_: list[ContextItem], max_items: int, max_tokens: int, count: Callable[[str], int], share: float
+    given_: list[ContextItem],
+    max_items: int,
+    max_tokens: int,
+    count: Callable[[str], int],
+    share: float,
+    hot: float,
+    short: int,
 ) -> None:
-    fitted = fit(given_, max_items=max_items, max_tokens=max_tokens, count=count, item_share=share)
+    fitted = fit(
+        given_, max_items=max_items, max_tokens=max_tokens, count=count, item_share=share, hot_share=hot, short_tokens=short
+    )
     assert len(fitted.items) <= max_items
     assert count(fitted.text) <= max_tokens or fitted.text == ""
     assert fitted.tokens == (count(fitted.text) if fitted.text else 0)
@@ -65,10 +78,25 @@ def test_what_is_cut_never_scores_above_what_stays_but_for_pinned_constraints(
     fitted = fit(given_, max_items=max_items, max_tokens=max_tokens, count=words)
     anchors = {one.id for one in given_ if one.pinned and one.kind == "constraint"}
     kept = [one for one in fitted.items if one.id not in anchors]
-    cut = {id_ for id_, _ in fitted.dropped}
+    cut = {id_ for id_, rule in fitted.dropped if rule != "hot_share"}
     if kept:
         assert all(one.score <= kept[-1].score for one in given_ if one.id in cut and one.id not in anchors)
         assert not anchors & cut
+
+
+def test_what_is_there_for_being_hot_shares_a_part_of_the_tokens() -> None:
+    given_ = [item("match", score=0.5), *(item(f"hot{at}", hot=True) for at in range(4))]
+    rule = item("rule", kind="constraint", pinned=True, hot=True)
+    fitted = fit([*given_, rule], max_items=15, max_tokens=100, count=words, hot_share=0.15)
+    assert [one.id for one in fitted.items] == ["match", "hot0", "hot1", "rule"]
+    assert dict(fitted.dropped) == {"hot2": "hot_share", "hot3": "hot_share"}
+
+
+def test_what_is_shown_in_short_has_few_tokens() -> None:
+    long = item("long", " ".join(f"word{at}" for at in range(100)), detail="short")
+    fitted = fit([long], max_items=5, max_tokens=500, count=words, short_tokens=30)
+    assert LEAST_TEXT <= fitted.text.count("word") <= 30
+    assert "confidence" not in fitted.text
 
 
 def test_a_pinned_constraint_is_cut_last() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -72,3 +73,12 @@ def test_no_text_speaker_or_kind_can_leave_its_line(text: str, speaker: str, kin
 @given(st.text(max_size=80))
 def test_escaping_twice_is_escaping_once(text: str) -> None:
     assert escape_text(escape_text(text)) == escape_text(text)
+
+
+def test_what_is_over_says_until_when_and_what_is_short_not_how_certain() -> None:
+    over = ContextItem(
+        "id", "lives in Rome", "profile", "semantic", "L1", status="superseded", valid_until_us=1_767_225_600_000_000
+    )
+    assert format_line(over) == "- [profile] lives in Rome (until 2026-01-01) (confidence: 1.00)"
+    assert format_line(replace(over, detail="short")) == "- [profile] lives in Rome (until 2026-01-01)"
+    assert format_line(replace(over, status="active", detail="short")) == "- [profile] lives in Rome"
