@@ -6,8 +6,8 @@ import subprocess
 import sys
 import uuid
 
-from aico_memory.client.operation_verbs import _behind
 from aico_memory.client.context_shapes import context_shape
+from aico_memory.client.operation_verbs import _behind
 from aico_memory.client.shapes import choice_shape, history_shape, memory_shape, message_shape, search_shape
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 
