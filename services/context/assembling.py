@@ -30,7 +30,6 @@ from services.context.material import Material, hot_items, material_of
 from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
-
 _ALL = 1 << 62
 
 
