@@ -14,7 +14,7 @@ from aico_memory.contracts.v1 import extraction_pb2
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import RECORD, Memory
 from aico_memory.domain.scopes import shared
-from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded
+from aico_memory.errors import AccessDenied, AicoMemoryError, BusUnavailable, DeadlineExceeded, InvalidMessage, TooLarge
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.language_model import LanguageModelSettings
@@ -29,6 +29,8 @@ _LOOK_SECONDS = 0.5
 _MARGIN_SECONDS = 5.0
 # The endpoint is not to blame for these: whoever else waits is held back as well.
 _HOLDING = ("budget_", "paused", "busy")
+# The bus will never take it: the rules stand alone.
+_REFUSED = (AccessDenied, InvalidMessage, TooLarge)
 RULES = "rules"
 
 
@@ -59,6 +61,8 @@ class ModelReader:
         self._work = Event()
         self._counts = _Counts()
         self._held_until_us = 0
+        # An answer that the bus has not taken yet.
+        self._untold: tuple[Unread, extraction_pb2.Extraction] | None = None
         self._waits_for = ""
         self._thread = Thread(target=self._run, name="model-reader", daemon=True)
 
@@ -87,6 +91,10 @@ class ModelReader:
 
     def step(self) -> bool:
         """One message; False where none is due."""
+        if self._untold is not None:
+            # It is answered: a bus that was away costs no second question.
+            self._tell(*self._untold)
+            return True
         now_us = self._clock.now_us()
         if now_us < self._held_until_us:
             return False
@@ -102,6 +110,10 @@ class ModelReader:
             extraction = self._as_kept(self._asked(unread, record), record)
         except AicoMemoryError as error:
             extraction = extraction_pb2.Extraction(answered_by=RULES, degraded=error.code, again=True)
+        except Exception as error:
+            # Whatever it is, the same message is not asked for again at once.
+            self._log.error("reading_failed", error=type(error).__name__, exc_info=True)
+            extraction = extraction_pb2.Extraction(answered_by=RULES, degraded=type(error).__name__, again=True)
         late = now_us - unread.queued_at_us > self._settings.queue_hours * 3_600_000_000
         if extraction.again and not late:
             self._postpone(unread, extraction)
@@ -186,8 +198,13 @@ class ModelReader:
             event_id=derive_id(event_id, "extracted"), occurred_us=self._clock.now_us(), user=unread.owner,
             causation_id=event_id,
         )  # fmt: skip
-        for future in self._link.publish([record]):
-            future.result(self._settings.timeout_seconds)
+        self._untold = (unread, extraction)
+        try:
+            for future in self._link.publish([record]):
+                future.result(self._settings.timeout_seconds)
+        except _REFUSED as error:
+            self._log.error("reading_refused", code=error.code, event_id=unread.event_id.hex())
+        self._untold = None
         self._queue.settle(unread.event_id)
         self._waits_for = ""
         if extraction.degraded:

@@ -15,7 +15,7 @@ from aico_memory.contracts.envelope import open_record
 from aico_memory.contracts.v1 import extraction_pb2, model_pb2, semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord
 from aico_memory.domain.memory import RECORD, Scope
-from aico_memory.errors import DeadlineExceeded
+from aico_memory.errors import BusUnavailable, DeadlineExceeded, TooLarge
 from aico_memory.ids import derive_id
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.paths import find_home
@@ -233,6 +233,43 @@ def test_a_model_service_that_does_not_answer_is_asked_again(worker: Any) -> Non
     reading.queued(say(worker))
     assert reading.reader.step() is True
     assert (reading.reader.status()["waits_for"], reading.queue.count()) == ("deadline_exceeded", 1)
+
+
+def test_a_bus_that_is_away_costs_no_second_question(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = Reading(worker, lambda request, user: read(oslo()))
+    reading.queued(say(worker))
+    asked = len(worker.link.asked)
+
+    def away(records: Any) -> Any:
+        raise BusUnavailable("The bus is away")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(worker.link, "publish", away)
+        for _ in range(3):
+            with pytest.raises(BusUnavailable):
+                reading.reader.step()
+    assert reading.reader.step() is True
+    assert (reading.queue.count(), len(worker.link.published), reading.reader.status()["read"]) == (0, 1, 1)
+    assert len([one for one in worker.link.asked[asked:] if isinstance(one[0], extraction_pb2.ExtractRequest)]) == 1
+
+
+def test_what_the_bus_will_never_take_is_left_to_the_rules(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = Reading(worker, lambda request, user: read(oslo()))
+    reading.queued(say(worker))
+
+    def refused(records: Any) -> Any:
+        raise TooLarge("It is too large")
+
+    monkeypatch.setattr(worker.link, "publish", refused)
+    assert [reading.reader.step(), reading.reader.step()] == [True, False]
+    assert reading.queue.count() == 0
+
+
+def test_what_breaks_the_reader_is_not_asked_for_again_at_once(worker: Any) -> None:
+    reading = Reading(worker, lambda request, user: 1 / 0)
+    reading.queued(say(worker))
+    assert [reading.reader.step(), reading.reader.step()] == [True, False]
+    assert (reading.reader.status()["waits_for"], reading.queue.count()) == ("ZeroDivisionError", 1)
 
 
 def test_what_was_deleted_meanwhile_is_not_sent_anywhere(worker: Any) -> None:
