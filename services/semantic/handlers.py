@@ -86,7 +86,7 @@ class SemanticHandlers(Handlers):
         )
         self._indexer.maintain = maintenance.step
         ranker = open_ranker(store, texts, self._live, ports.link, self._rules.languages, ports.home, every)
-        self._texts = ranker.texts
+        self._texts = self._live.texts = ranker.texts
         self._indexer.follow = self._texts.catch_up
         self._answering = Answering(
             store, self._live, self._rules.languages, settings, ports.clock, ports.settings.identity, ranker

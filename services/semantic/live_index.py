@@ -8,6 +8,7 @@ from threading import Lock
 from aico_memory.settings.semantic import SemanticSettings
 from aico_memory.stores.index.auto import AutoVectorIndex, BuildableIndex
 from aico_memory.stores.index.exact import ExactVectorIndex
+from aico_memory.stores.index.memory_text import InMemoryText
 from aico_memory.stores.index.vector_port import VectorIndex
 from aico_memory.stores.semantic.port import IndexQueue
 
@@ -23,6 +24,8 @@ class LiveIndex:
         self._index: VectorIndex | None = None
         # The first index is being built; there are vectors, but nothing to search in yet.
         self.building = False
+        # Checked and rebuilt together with the vectors; set by whoever owns it.
+        self.texts: InMemoryText | None = None
 
     def current(self) -> tuple[str, VectorIndex | None]:
         """Fingerprint and index; an index that is still being built is None."""
@@ -50,10 +53,13 @@ class LiveIndex:
 
     def verify(self) -> list[str]:
         """Hold the index against the truth; what differed, in words."""
-        return [] if self._index is None else self._index.verify()
+        found = [] if self._index is None else self._index.verify()
+        return found if self.texts is None else [*found, *self.texts.verify()]
 
     def rebuild(self) -> None:
         """Build the index anew from the truth, on another model where the store names another."""
+        if self.texts is not None:
+            self.texts.drop()
         before = self._fingerprint
         self.follow()
         if self._index is not None and self._fingerprint == before:

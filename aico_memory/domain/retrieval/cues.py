@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -57,7 +57,11 @@ class TimeCues:
     ambiguous: frozenset[str]
     before_month: frozenset[str]
     asks_when: re.Pattern[str]
-    tells_time: re.Pattern[str]
+    # Words by which a text tells a time; beginnings of such words; and phrases of several words or of unspaced writing.
+    time_words: frozenset[str]
+    time_beginnings: frozenset[str]
+    time_phrases: re.Pattern[str]
+    unspaced_phrases: re.Pattern[str]
     months_pattern: re.Pattern[str] = field(repr=False)
 
     def date_of(self, question: str) -> DateCue:
@@ -84,9 +88,20 @@ class TimeCues:
         """Whether the question asks when something was."""
         return bool(self.asks_when.search(fold(question)))
 
-    def has_time(self, text: str) -> bool:
-        """Whether the text tells a time."""
-        return bool(self.tells_time.search(fold(text)))
+    def has_time(self, text: str, words: Collection[str]) -> bool:
+        """Whether the text, of these folded words, tells a time."""
+        if not self.time_words.isdisjoint(words) or any(len(word) == 4 and _YEAR.match(word) for word in words):
+            return True
+        lengths = self._lengths
+        if any(word[:length] in self.time_beginnings for word in words for length in lengths):
+            return True
+        if not text.isascii() and self.unspaced_phrases.search(text):
+            return True
+        return bool(self.time_phrases.search(" ".join(words)))
+
+    @property
+    def _lengths(self) -> tuple[int, ...]:
+        return _lengths(self.time_beginnings)
 
     def _is_month(self, text: str, start: int, end: int) -> bool:
         before = text[:start].split()
@@ -96,6 +111,7 @@ class TimeCues:
 
 def joined(tables: Sequence[CueTable]) -> TimeCues:
     """One set of cues from the tables of all languages."""
+    told = [phrase for table in tables for phrase in table.tells_time]
     months: dict[str, int] = {}
     for table in tables:
         months.update(table.months)
@@ -108,7 +124,10 @@ def joined(tables: Sequence[CueTable]) -> TimeCues:
             _phrases([phrase for table in tables for phrase in table.asks_when]).pattern
             + rf"|(?:^|[.!?;:。？！]\s*)(?:{_phrases([phrase for table in tables for phrase in table.opens_when]).pattern})"
         ),
-        _phrases([phrase for table in tables for phrase in table.tells_time], r"|\b(?:19|20)\d\d\b"),
+        frozenset(phrase for phrase in told if _is_word(phrase) and not phrase.endswith("*")),
+        frozenset(phrase[:-1] for phrase in told if _is_word(phrase) and phrase.endswith("*")),
+        _phrases([phrase for phrase in told if _is_spaced(phrase) and not _is_word(phrase)]),
+        _phrases([phrase for phrase in told if not _is_spaced(phrase)]),
         re.compile(rf"(?<![^\W\d])(?:{names})(?![^\W\d])" if names else r"(?!)"),
     )
 
@@ -137,11 +156,22 @@ def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArr
     return inside.astype(np.float32), on_day.astype(np.float32)
 
 
-@lru_cache(maxsize=64)
+def _is_spaced(phrase: str) -> bool:
+    return all(ord(letter) < 0x2E80 for letter in phrase)
+
+
+def _is_word(phrase: str) -> bool:
+    return _is_spaced(phrase) and phrase.rstrip("*").isalpha()
+
+
+@lru_cache(maxsize=8)
+def _lengths(beginnings: frozenset[str]) -> tuple[int, ...]:
+    return tuple(sorted({len(beginning) for beginning in beginnings}))
+
+
 def _phrase(phrase: str) -> str:
-    spaced = all(ord(letter) < 0x2E80 for letter in phrase)
     body = re.escape(phrase.rstrip("*"))
-    if not spaced:
+    if not _is_spaced(phrase):
         return body
     return rf"(?<!\w){body}" + ("" if phrase.endswith("*") else r"(?!\w)")
 

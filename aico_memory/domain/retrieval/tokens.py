@@ -30,6 +30,7 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003134f"
 )
 _SPLIT = re.compile(f"[{_APOSTROPHES}]")
+_ASCII_WORD = re.compile("[a-z0-9]+(?:'[a-z0-9]+)*")
 _RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 # Arabic writes the same word with or without vowel signs and kashida, and alef in several shapes.
@@ -63,8 +64,15 @@ def query_tokens(text: str, languages: tuple[str, ...], ignored: Set[str] = froz
 def words(text: str, language: str = "") -> list[str]:
     """The words as they stand, folded, in order; pairs of characters where a script does not space words."""
     found: list[str] = []
-    for pattern, spelled in _SIGNS:
-        text = pattern.sub(spelled, text)
+    if "+" in text or "#" in text:
+        for pattern, spelled in _SIGNS:
+            text = pattern.sub(spelled, text)
+    if text.isascii() and language not in _DOTTED_LANGUAGES:
+        # The same rules, where no letter needs folding; most chats of some languages are nothing else.
+        for word in _ASCII_WORD.findall(text.lower().replace("_", " ")):
+            parts = word.split("'")
+            found.extend(part[:MAX_TOKEN_LENGTH] for part in parts if len(part) > 1 or (part and len(parts) == 1))
+        return found
     for word in _words().findall(fold(text, language).replace("_", " ")):
         parts = _SPLIT.split(word)
         for part in parts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from threading import RLock
+from threading import Lock, RLock
 from typing import TypeVar
 
 import numpy as np
@@ -73,35 +73,91 @@ class InMemoryText:
         self._lock = RLock()
         self._scopes: OrderedDict[Scope, ScopeText] = OrderedDict()
         self._position = source.position()
+        # Scopes that are being read, with what changed meanwhile.
+        self._loading: dict[Scope, set[int]] = {}
+        self._guards: dict[Scope, Lock] = {}
         self._loads = 0
 
     def read(self, scopes: Sequence[Scope], look: Callable[[Sequence[ScopeText]], _Found]) -> _Found:
         """What `look` finds in these scopes, up to date; nobody changes them meanwhile."""
-        with self._lock:
-            self.catch_up()
-            found = look([self._of(scope) for scope in dict.fromkeys(scopes)])
-            self._keep_bound(len(set(scopes)))
-        return found
+        wanted = list(dict.fromkeys(scopes))
+        while True:
+            for scope in wanted:
+                self._load(scope)
+            with self._lock:
+                self._catch_up()
+                texts = [self._scopes[scope] for scope in wanted if scope in self._scopes]
+                # Another question may have pushed one out meanwhile.
+                if len(texts) == len(wanted):
+                    for scope in wanted:
+                        self._scopes.move_to_end(scope)
+                    found = look(texts)
+                    self._keep_bound(len(wanted))
+                    return found
 
     def catch_up(self) -> None:
-        """Take in what has changed in the scopes that are in memory."""
+        """Take in what has changed; scopes that were not in memory are read while there is room, before anybody asks."""
         with self._lock:
-            while changes := self._source.changes(self._position, self._load_batch):
-                held = {change.key: change.scope for change in changes if change.scope in self._scopes}
-                opened = dict(self._source.opened(list(held))) if held else {}
-                for key, scope in held.items():
-                    memory = opened.get(key)
-                    if memory is None:
-                        self._scopes[scope].remove([key])
-                    else:
-                        self._scopes[scope].put(self._rules.row(key, memory))
-                self._position = changes[-1].position
+            others = self._catch_up()
+        for scope in others:
+            if self._bytes() < self._bound / 2:
+                self._load(scope)
+
+    def _catch_up(self) -> set[Scope]:
+        """Under the lock; the scopes of what has changed elsewhere."""
+        others: set[Scope] = set()
+        while changes := self._source.changes(self._position, self._load_batch):
+            held = {change.key: change.scope for change in changes if change.scope in self._scopes}
+            for change in changes:
+                if change.scope in self._loading:
+                    self._loading[change.scope].add(change.key)
+                elif change.scope not in self._scopes:
+                    others.add(change.scope)
+            for scope in set(held.values()):
+                self._take(self._scopes[scope], [key for key, owner in held.items() if owner == scope])
+            self._position = changes[-1].position
+        return others
+
+    def _take(self, text: ScopeText, keys: Sequence[int]) -> None:
+        opened = dict(self._source.opened(keys)) if keys else {}
+        for key in keys:
+            memory = opened.get(key)
+            if memory is None:
+                text.remove([key])
+            else:
+                text.put(self._rules.row(key, memory))
+
+    def _load(self, scope: Scope) -> None:
+        """Read a scope that is not in memory; questions about others go on meanwhile."""
+        with self._lock:
+            guard = self._guards.setdefault(scope, Lock())
+        with guard:
+            with self._lock:
+                if scope in self._scopes:
+                    return
+                self._loading[scope] = set()
+            text = ScopeText(self._gap_us)
+            try:
+                for row in rows_of(self._source, scope, self._rules, self._load_batch):
+                    text.put(row)
+            except BaseException:
+                with self._lock:
+                    del self._loading[scope]
+                raise
+            with self._lock:
+                self._catch_up()
+                # What changed while it was read stands in it as it was or as it is.
+                self._take(text, sorted(self._loading.pop(scope)))
+                self._guards.pop(scope, None)
+                self._scopes[scope] = text
+                self._loads += 1
+                self._keep_bound(1)
 
     def verify(self) -> list[str]:
         """Which scopes differ from the truth in number, in words; they are read again."""
         found = []
         with self._lock:
-            self.catch_up()
+            self._catch_up()
             for scope, text in list(self._scopes.items()):
                 have, truth = len(text), self._source.size(scope)
                 if have != truth:
@@ -126,16 +182,9 @@ class InMemoryText:
                 "bytes": sum(text.nbytes for text in texts), "loads": self._loads,
             }  # fmt: skip
 
-    def _of(self, scope: Scope) -> ScopeText:
-        text = self._scopes.get(scope)
-        if text is None:
-            text = ScopeText(self._gap_us)
-            for row in rows_of(self._source, scope, self._rules, self._load_batch):
-                text.put(row)
-            self._scopes[scope] = text
-            self._loads += 1
-        self._scopes.move_to_end(scope)
-        return text
+    def _bytes(self) -> int:
+        with self._lock:
+            return sum(text.nbytes for text in self._scopes.values())
 
     def _keep_bound(self, asked: int) -> None:
         # Those of this question stay, however large they are.

@@ -71,7 +71,7 @@ class ScopeText:
         self._terms: dict[str, int] = {}
         self._term_names: list[str] = []
         self._postings: list[tuple[array[int], array[int]]] = []
-        self._forward: list[tuple[tuple[int, int], ...]] = []
+        self._kept_words = 0
         self._kept: list[TextRow] = []
         self._stems: dict[str, tuple[dict[str, list[int]], int]] = {}
         self._grams: dict[str, list[tuple[int, int]]] = {}
@@ -88,8 +88,9 @@ class ScopeText:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        postings = sum(len(row) for row in self._forward) * 6
-        return self._rows.nbytes + self._before.nbytes * 2 + postings * 2 + len(self._terms) * 250 + self._used * 200
+        # Postings and what is kept of each word of a row; a word of the vocabulary; a row's objects.
+        kept = self._kept_words * 120 + len(self._terms) * 250 + self._used * 300
+        return self._rows.nbytes + self._before.nbytes * 2 + kept
 
     def put(self, row: TextRow) -> None:
         """Take a memory in, or what it is now."""
@@ -102,16 +103,14 @@ class ScopeText:
         place = self._used
         self._make_room()
         counted = Counter(row.words)
-        terms = []
         for word, often in counted.items():
             term = self._term(word)
             rows, counts = self._postings[term]
             rows.append(place)
             counts.append(min(often, _MOST_COUNT))
-            terms.append((term, often))
         self._used += 1
         self._places[row.key] = place
-        self._forward.append(tuple(terms))
+        self._kept_words += len(row.words)
         self._kept.append(row)
         self._describe(place, row)
         self._rows["characters"][place] = sum(max(1, len(word) - 1) * often for word, often in counted.items())
@@ -254,7 +253,8 @@ class ScopeText:
         rows = self._rows
         named, said = int(rows["session_id"][place]), int(rows["said_at_us"][place])
         last = self._last.get(named) if rows["turn"][place] else None
-        if last is not None and (not rows["alive"][last] or rows["said_at_us"][last] > said):
+        former = (int(rows["said_at_us"][last]), int(rows["key"][last])) if last is not None else (0, 0)
+        if last is not None and (not rows["alive"][last] or former > (said, int(rows["key"][place]))):
             self._linked = False
         elif last is not None and (named != NO_SESSION or said - rows["said_at_us"][last] <= self._gap_us):
             rows["session"][place] = rows["session"][last]

@@ -52,12 +52,12 @@ class RowRules(NamedTuple):
 
     def row(self, key: int, memory: Memory) -> TextRow:
         """What the index knows of this memory."""
-        language = memory.language or self.default_language
+        said = words(memory.text, memory.language or self.default_language)
         return TextRow(
-            key=key, facets=facets_of(memory), words=words(memory.text, language), language=memory.language,
+            key=key, facets=facets_of(memory), words=said, language=memory.language,
             speaker=memory.speaker, turn=memory.kind == RECORD and memory.version_of is None,
             ends_asking=memory.text.rstrip(_CLOSERS).endswith(_ASKING),
-            asks=any(mark in memory.text for mark in _ASKING), tells_time=self.cues.has_time(memory.text),
+            asks=any(mark in memory.text for mark in _ASKING), tells_time=self.cues.has_time(memory.text, said),
             importance=memory.importance, utility=memory.utility, confidence=memory.confidence, uses=memory.access_count,
         )  # fmt: skip
 

@@ -1,0 +1,122 @@
+"""The fused ranking of the semantic worker, on its real store."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from aico_memory.contracts.v1 import envelope_pb2, model_pb2, semantic_pb2
+from aico_memory.errors import InvalidMessage
+from tests.services.semantic.test_handlers import Worker
+
+
+@pytest.fixture
+def worker(tmp_path):
+    made = Worker(tmp_path / "home")
+    yield made
+    made.handlers.close()
+
+
+def ranked(worker: Worker, text: str, limit: int = 10, embed_ms: int = 5000, **fields):
+    query = semantic_pb2.SemanticQuery(text=text, limit=limit, retrievers=["fused"], embed_ms=embed_ms, **fields)
+    return worker.ask(query)
+
+
+def texts(answer) -> list[str]:
+    by_id = {record.memory_id: record.text for record in answer.records}
+    return [by_id[memory_id] for memory_id in answer.lists[0].memory_ids]
+
+
+def test_what_was_said_is_found_before_and_after_it_is_embedded(worker):
+    worker.model_away = True
+    worker.say("My bicycle is red")
+    worker.say("The garden is large")
+    answer = ranked(worker, "which colour has the bicycle")
+    assert texts(answer)[0] == "My bicycle is red"
+    assert (list(answer.degraded), answer.model) == (["model"], "")
+    worker.model_away = False
+    worker.settle()
+    answer = ranked(worker, "which colour has the bicycle")
+    assert texts(answer)[0] == "My bicycle is red"
+    assert not answer.degraded
+    assert {timing.stage for timing in answer.timings} == {"read", "embed", "rank"}
+
+
+def test_shares_add_up_to_the_log_odds_above_the_profile_s_offset(worker):
+    worker.say("My bicycle is red")
+    worker.settle()
+    listed = ranked(worker, "bicycle").lists[0]
+    assert len(listed.scores) == len(listed.shares) > 0
+    assert 0 < listed.scores[0] < 1
+    assert {share.feature for share in listed.shares[0].shares} >= {"similarity", "window_2"}
+
+
+def test_an_item_and_the_record_it_rests_on_take_one_place(worker):
+    worker.say("I live in Lisbon")
+    worker.settle()
+    answer = ranked(worker, "where do I live, Lisbon?")
+    sources = [tuple(source.event_id for source in record.sources) for record in answer.records]
+    assert len(sources) == len(set(sources)) > 0
+
+
+def test_filters_and_times_hold(worker):
+    worker.say("tea in the morning", session_id="a")
+    later = worker.say("tea in the evening", session_id="b")
+    worker.settle()
+    only = semantic_pb2.SearchFilters(session_id="a", kinds=["record"])
+    assert texts(ranked(worker, "tea", filters=only)) == ["tea in the morning"]
+    record = next(one for one in ranked(worker, "tea").records if one.memory_id == later)
+    before = ranked(
+        worker, "tea", known_as_of_us=record.recorded_at_us - 1, filters=semantic_pb2.SearchFilters(kinds=["record"])
+    )
+    assert texts(before) == ["tea in the morning"]
+
+
+def test_the_limit_is_reached_and_not_exceeded(worker):
+    for number in range(12):
+        worker.say(f"note {number} on the garden gate, {uuid.uuid4().hex}", session_id=f"s{number}")
+    worker.settle()
+    assert [len(ranked(worker, "garden gate", limit=limit).lists[0].scores) for limit in (1, 5, 12)] == [1, 5, 12]
+
+
+def test_another_user_s_words_are_not_there(worker):
+    worker.say("the code is swordfish", user="ben")
+    worker.settle()
+    assert texts(ranked(worker, "swordfish")) == []
+
+
+def test_scopes_in_which_nothing_was_said_take_nothing_away(worker):
+    worker.say("My bicycle is red")
+    worker.settle()
+    named = {"USER": "ada", "GROUP": "g", "GLOBAL": "global"}
+    scopes = [
+        envelope_pb2.Scope(kind=envelope_pb2.ScopeKind.Value(f"SCOPE_KIND_{kind}"), id=name) for kind, name in named.items()
+    ]
+    assert texts(ranked(worker, "bicycle", scopes=scopes)) == texts(ranked(worker, "bicycle")) != []
+
+
+def test_a_named_profile_ranks_and_an_unknown_one_is_refused(worker):
+    worker.say("My bicycle is red")
+    worker.settle()
+    listed = ranked(worker, "bicycle", profile="bm25").lists[0]
+    assert {share.feature for share in listed.shares[0].shares} == {"words"}
+    with pytest.raises(InvalidMessage, match="no-such"):
+        ranked(worker, "bicycle", profile="no-such")
+
+
+def test_where_the_model_does_not_speak_the_language_words_decide_and_it_is_not_asked(worker):
+    def english(message, user):
+        answer = worker.embed(message, user)
+        answer.languages.append("en")
+        return answer
+
+    worker.link.answers[model_pb2.EmbedRequest] = english
+    worker.say("Mein Fahrrad ist rot und steht in der Garage")
+    worker.settle()
+    ranked(worker, "where is the bicycle that I have")
+    asked = len([message for message, _ in worker.link.asked if isinstance(message, model_pb2.EmbedRequest)])
+    answer = ranked(worker, "Wo steht mein Fahrrad und was ist in der Garage?")
+    assert {share.feature for share in answer.lists[0].shares[0].shares} == {"words", "characters"}
+    assert (list(answer.degraded), answer.model) == ([], "")
+    assert len([message for message, _ in worker.link.asked if isinstance(message, model_pb2.EmbedRequest)]) == asked
