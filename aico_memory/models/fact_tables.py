@@ -47,7 +47,7 @@ _GROUPS = (
     "exchange_reading",
     "people",
     "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now", "over", "moves", "served_by",
-    "third", "asking",
+    "third", "asking", "begins",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501

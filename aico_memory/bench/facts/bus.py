@@ -11,6 +11,7 @@ from aico_memory.bench.facts.streams import ZONE, Asked, Stream
 from aico_memory.bench.facts.tally import Tally, same, tense_of
 from aico_memory.bench.system.run import deployment
 from aico_memory.client import MemoryClient
+from aico_memory.client.time_results import HeldFact
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.when import from_us
 from aico_memory.models.embedder import Embedder
@@ -53,7 +54,8 @@ def run_over_the_bus(streams: Sequence[Stream], embedder: Embedder, say: Progres
         client.flush(FLUSH_SECONDS)
         for number, stream in enumerate(streams):
             tally = tallies.setdefault((stream.language, stream.half), Tally())
-            items = _items(client.get_all(stream.id, {"status": list(BELIEVED)}, ITEMS)["results"])
+            records = client.get_all(stream.id, {"status": list(BELIEVED)}, ITEMS)["results"]
+            items = _items(client.timeline(stream.id)["results"], {one["id"]: one["evidence"] for one in records})
             _count_merges(items, texts, tally)
             for asked in stream.asked:
                 _ask(client, stream, asked, items, vectoriser, tally)
@@ -85,11 +87,13 @@ def _ask(
             tally.invalidated += any(item.status in CLOSED for item in begun)
 
 
-def _items(found: Sequence[Mapping[str, Any]]) -> list[_Item]:
+def _items(held: Sequence[HeldFact], evidence: Mapping[str, Sequence[str]]) -> list[_Item]:
     return [
-        _Item(str(one["value"]), one["status"], _cut(one["valid_from"]), _cut(one["valid_until"]), tuple(one["evidence"]))
-        for one in found
-        if one["value"] and one["kind"] != "record"
+        _Item(
+            one["value"], one["status"], _cut(one["valid_from"]), _cut(one["valid_until"]), tuple(evidence.get(one["id"], ()))
+        )
+        for one in held
+        if one["value"]
     ]
 
 

@@ -71,7 +71,8 @@ def _opens_clause(text: str, grammar: Grammar) -> bool:
     if first in {"who", "which", "that", "not"}:
         return first != "not" or (len(lowered) > 1 and lowered[1] in grammar.words["pronouns"])
     tense = grammar.tenses.get(first, "")
-    if tense in ("past", "third", "participle") or (tense in ("infinitive", "progressive") and len(lowered) > 1):
+    told = len(lowered) > 1 or "§" in text
+    if tense in ("past", "third", "participle") or (tense in ("infinitive", "progressive") and told):
         after = ([*lowered, ""])[1]
         return first not in grammar.words["nouns_too"] or after in grammar.words["prepositions"] | grammar.words["determiners"]
     if len(lowered) > 1 and first.endswith("s") and lowered[1] in ("is", "are", "was", "were"):

@@ -124,6 +124,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     if not words:
         return None
     lowered = [lower(word) for word in words]
+    words, lowered = _closed(words, lowered, grammar)
     finite = _place_of_verb(words, lowered, subordinate, grammar)
     if finite < 0 and COMMA in words[1:]:
         # What is told stands first; the rest is said beside it.
@@ -152,6 +153,15 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
         lemma, rest = grammar.verbs[lower(rest[0])], rest[1:]
     _complete(frame, lemma, rest, grammar)
     return frame if frame.verb else None
+
+
+def _closed(words: list[str], lowered: list[str], grammar: Grammar) -> tuple[list[str], list[str]]:
+    """Without what is said behind a closed bracket of auxiliary and participle ("… habe ich aufgehört, viel zu schwer")."""
+    for at, word in enumerate(words):
+        closed = word == COMMA and at > 1 and grammar.tenses.get(lowered[at - 1]) in ("participle", "two")
+        if closed and any(_is_finite(before, grammar) for before in words[: at - 1]):
+            return words[:at], lowered[:at]
+    return words, lowered
 
 
 def _clean(frame: Frame, words: list[str], grammar: Grammar) -> list[str]:
@@ -228,7 +238,8 @@ def _noun_phrase(words: list[str], grammar: Grammar) -> int:
     """Words that make a noun phrase at the start: determiner, adjectives, noun, name."""
     if not words:
         return 0
-    if lower(words[0]) in grammar.words["subjects"]:
+    article = len(words) > 1 and lower(words[0]) == "das" and words[1][:1].isupper()
+    if lower(words[0]) in grammar.words["subjects"] and not article:
         return 1
     at = 0
     if lower(words[0]) in grammar.words["possessives"] or lower(words[0]) in grammar.words["determiners"]:

@@ -109,7 +109,12 @@ def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         else:
             by_noun = False
         readings = [*raw, *frame.readings] if predicate.temporal else frame.readings
-        found = _match(predicate, readings, frame, tables, grammar)
+        found = None
+        if predicate.single_valued and not predicate.temporal:
+            # What stands behind a comma is said beside it ("I live in Antwerp, near the station").
+            short = [first_of(reading) for reading in readings]
+            found = _match(predicate, short, frame, tables, grammar) if short != readings else None
+        found = found or _match(predicate, readings, frame, tables, grammar)
         if found and not (by_noun and found.subject == frame.subject.subject and not frame.subject.name):
             key = found.predicate + "|" + found.act
             if key not in seen:

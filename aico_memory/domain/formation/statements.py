@@ -133,6 +133,8 @@ def _sentence(  # noqa: PLR0912, PLR0915
         if frame.subject.noun or frame.subject.name:
             result.last_party = frame.subject
         note_what_is_over(result, frame, grammar)
+        if _begins_later(result, before_facts, frame, phrases, grammar):
+            continue
         facts = _facts(frame, speech, phrases, raw, grammar, tables, said_at_us, sentence, result)
         found_any = found_any or bool(facts)
         if pet := next((fact for fact in facts if fact.predicate == "pet" and fact.act == "assert"), None):
@@ -244,6 +246,17 @@ def _facts(
         made = list(_gone_by_name(frame, grammar, said_at_us, sentence))
     result.facts.extend(made)
     return made
+
+
+def _begins_later(result: Statements, start: int, frame: Frame, phrases: Sequence[TimePhrase], grammar: Grammar) -> bool:
+    """ "I got a job at Aldi and start on 1 March": what the clause before told begins then."""
+    if frame.verb not in grammar.words["begins"] or frame.rest or not frame.times or start == len(result.facts):
+        return False
+    begins = phrases[frame.times[0]].bounds(past=frame.past)[0]
+    for place, fact in enumerate(result.facts[start:], start):
+        if fact.act == "assert" and fact.subject == frame.subject.subject and fact.valid_from_us < begins:
+            result.facts[place] = replace(fact, valid_from_us=begins)
+    return True
 
 
 def _gone_by_name(frame: Frame, grammar: Grammar, said_at_us: int, sentence: str) -> Iterator[FormedFact]:

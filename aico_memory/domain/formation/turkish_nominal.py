@@ -116,7 +116,7 @@ def _named_thing(words: list[str], low: list[str], grammar: Grammar) -> int:
     """How many words name a thing in "wifi şifresi mavi77": up to a possessed noun that has a value behind it."""
     for end in range(1, min(3, len(low) - 1)):
         inner = re.sub("s?[ıiuü]$", "", low[end])
-        known = harden(inner) in grammar.words["nouns"] or low[end].endswith(("sı", "si", "su", "sü"))
+        known = (inner != low[end] and harden(inner) in grammar.words["nouns"]) or low[end].endswith(("sı", "si", "su", "sü"))
         if known and len(low[end]) > 3 and all(word[:1].islower() or not at for at, word in enumerate(words[: end + 1])):
             return end + 1
     return 0
