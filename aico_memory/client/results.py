@@ -57,7 +57,7 @@ class Memory(TypedDict):
 
 
 class Found(Memory, total=False):
-    """A memory that was searched for; `shares` and `layer` with explain=True."""
+    """A memory that was searched for, without `subject`, `predicate` and `value`; `shares` and `layer` with explain=True."""
 
     score: float
     shares: dict[str, float]
@@ -164,6 +164,8 @@ class Skill(TypedDict):
     # Of own skills: proposed | accepted | archived | deleted; base skills: "" or archived.
     status: str
     version: int
+    # Of a proposed skill: what speaks for it.
+    evidence: str
 
 
 class Preference(TypedDict):

@@ -102,6 +102,10 @@ def search_shape(result: context_pb2.SearchResult, explain: bool) -> SearchResul
 
 def _hit(hit: semantic_pb2.SearchHit, explain: bool) -> Found:
     found: Found = {**memory_shape(hit.record), "score": hit.score}  # type: ignore[typeddict-item]
+    if not hit.record.predicate:
+        # A search reads words and vectors; `get` and `recall` tell how an item is read.
+        for unread in ("subject", "predicate", "value"):
+            del found[unread]  # type: ignore[misc]
     if explain:
         found["shares"] = {share.feature: share.value for share in hit.shares}
         found["layer"] = hit.layer
@@ -189,6 +193,7 @@ def skill_shape(skill: behavioral_pb2.Skill) -> Skill:
         "negative": skill.negative,
         "status": skill.status,
         "version": skill.version,
+        "evidence": skill.evidence,
     }
 
 

@@ -12,8 +12,9 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.formation.language import LanguageTable, guess_language
-from aico_memory.domain.memory import Evidence, Memory, Scope, View
+from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope, View
 from aico_memory.domain.retrieval.tokens import query_tokens
+from aico_memory.domain.scopes import subject_for
 from aico_memory.errors import DeadlineExceeded, InvalidMessage, ModelMismatch, NotFound
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.semantic import SemanticSettings
@@ -121,7 +122,8 @@ class Answering:
     def get(self, event: Event) -> semantic_pb2.MemoryPage:
         """Memories by id, in the scopes named, whatever their status; unknown ones are left out."""
         wanted = [id_bytes(memory_id) for memory_id in event.message.memory_ids]
-        return semantic_pb2.MemoryPage(records=self.records(self._store.get(wanted, self._scopes(event))))
+        found = self._store.get(wanted, self._scopes(event))
+        return semantic_pb2.MemoryPage(records=self._read_records(found, event))
 
     def page(self, event: Event) -> semantic_pb2.MemoryPage:
         """Memories by ascending id; `next` is "" on the last page."""
@@ -130,7 +132,7 @@ class Answering:
         view = view_of(self._scopes(event), message.filters, self._clock.now_us())
         after = id_bytes(message.after) if message.after else b""
         found = self._store.page(view, after, limit + 1)
-        records = _first_that_fit(self.records(found[:limit]))
+        records = _first_that_fit(self._read_records(found[:limit], event))
         following = records[-1].memory_id if len(found) > len(records) else ""
         return semantic_pb2.MemoryPage(records=records, next=following)
 
@@ -154,6 +156,20 @@ class Answering:
         """Memories with their sources."""
         evidence = self._store.evidence([memory.version_of or memory.memory_id for memory in memories])
         return [record_message(memory, _of_version(memory, evidence)) for memory in memories]
+
+    def _read_records(self, memories: Sequence[Memory], event: Event) -> list[semantic_pb2.MemoryRecord]:
+        """Memories with their sources, and items with their reading, as whoever asks knows whom they are about."""
+        names = self._identity.names(event.user)
+        items = [memory for memory in memories if memory.kind != RECORD]
+        known = self._store.known([one.memory_id for one in items], list({one.scope for one in items})) if items else []
+        readings = {one.memory.memory_id: one for one in known}
+        records = self.records(memories)
+        for memory, record in zip(memories, records, strict=True):
+            reading = readings.get(memory.memory_id)
+            if reading is not None:
+                record.subject = subject_for(reading.subject, memory, names)
+                record.predicate, record.value = reading.predicate, reading.value
+        return records
 
     def _scopes(self, event: Event) -> tuple[Scope, ...]:
         """Where the question may look: the scopes it names, and the user's own under every name of theirs."""

@@ -77,6 +77,17 @@ def test_a_statement_makes_one_item_that_rests_on_its_message_and_is_announced(w
     assert item.memory.text in worker.found("where do I live", filters=semantic_pb2.SearchFilters(kinds=["profile"]))["vector"]
 
 
+def test_single_memories_and_lists_tell_how_an_item_is_read_and_a_record_is_not(worker):
+    worker.say("I live in Rome")
+    (item,) = items(worker)
+    memory_id = str(uuid.UUID(bytes=item.memory.memory_id))
+    (got,) = worker.ask(semantic_pb2.GetMemory(user_id="ada", memory_ids=[memory_id])).records
+    listed = {one.kind: one for one in worker.ask(semantic_pb2.ListMemories(user_id="ada")).records}
+    for one in (got, listed["profile"]):
+        assert (one.subject, one.predicate, one.value, one.owner) == ("user", "home_city", "Rome", "ada")
+    assert not listed["record"].predicate
+
+
 def test_a_change_ends_what_held_and_values_that_coexist_accumulate(worker):
     for text in ("I live in Rome", "I like tea", "I like coffee", "I moved to Oslo"):
         worker.say(text)
