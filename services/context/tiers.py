@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from aico_memory.domain.context.deadlines import tier_time
-from aico_memory.errors import AicoMemoryError, InvalidMessage
+from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
 from aico_memory.runtime.ports import LinkPort
 
 
@@ -22,11 +22,24 @@ class TierHealth:
     def __init__(self) -> None:
         self._missed: Counter[str] = Counter()
         self._total: Counter[str] = Counter()
+        # The last question to each tier that missed one.
+        self._owed: dict[str, Future[Any]] = {}
         self._lock = threading.Lock()
 
     def missed(self, tier: str) -> int:
         """How many questions in a row the tier missed."""
         return self._missed[tier]
+
+    def owes(self, tier: str) -> bool:
+        """Whether a tier that missed still has a question before it: another one would only keep it longer."""
+        with self._lock:
+            owed = self._owed.get(tier)
+            return bool(self._missed[tier]) and owed is not None and not owed.done()
+
+    def asked(self, tier: str, future: Future[Any]) -> None:
+        """A question is under way."""
+        with self._lock:
+            self._owed[tier] = future
 
     def answered(self, tier: str) -> None:
         """The tier answers (again), be it too late for the one who asked."""
@@ -91,9 +104,13 @@ class Tiers:
     def ask(self, tier: str, stage: str, message: Message, user: str = "") -> Asked:
         """Send a question; the answer is waited for by `take`."""
         asked = Asked(tier, stage, Future(), monotonic())
+        if self._health.owes(tier):
+            asked.future.set_exception(DeadlineExceeded(f"{tier} still owes an answer"))
+            return asked
         try:
             # The link waits out the whole time, so that a late answer still says that the tier is back.
             asked.future = self._link.request(message, user=user, timeout=max(0.001, self._left() / 1000))
+            self._health.asked(tier, asked.future)
         except AicoMemoryError as error:
             asked.future.set_exception(error)
         asked.future.add_done_callback(lambda future: self._note(asked, future))

@@ -26,6 +26,8 @@ from services.semantic.direct_recall import DirectRecall
 _STARTS, _REACHED = 5, 20
 # Candidates between which likeness is told; the rest is far from any context.
 _COMPARED = 60
+# Messages told of each: enough to see which records an item repeats.
+_SOURCES = 8
 
 
 @dataclass(slots=True)
@@ -206,7 +208,7 @@ class CandidateAnswers:
         return [one for one in ways if one.memory_id in found]
 
     def _tell(self, answer: context_pb2.Candidates, memories: Sequence[Memory], fingerprint: str) -> None:
-        evidence = self._store.evidence([memory.version_of or memory.memory_id for memory in memories])
+        evidence = self._retrieval.sources_of([memory.version_of or memory.memory_id for memory in memories], _SOURCES)
         for memory in memories:
             answer.records.append(record_message(memory, evidence[memory.version_of or memory.memory_id]))
             answer.traits.add(valence=memory.valence, source_confidence=memory.source_confidence)
@@ -226,7 +228,9 @@ class CandidateAnswers:
 def _hundredths(vectors: Sequence[Vector]) -> bytes:
     rows = np.stack(vectors)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-    near: bytes = np.clip(np.rint(rows @ rows.T * 100), -100, 100).astype(np.int8).tobytes()
+    # Not by BLAS: for so few rows its threads cost more than they save.
+    cosines = np.einsum("ik,jk->ij", rows, rows)
+    near: bytes = np.clip(np.rint(cosines * 100), -100, 100).astype(np.int8).tobytes()
     return near
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from aico_memory.domain.memory import Memory, Scope
+from aico_memory.domain.memory import Evidence, Memory, Scope
 from aico_memory.stores.semantic.item_port import Vector
 
 
@@ -32,6 +32,9 @@ class RetrievalReads(Protocol):
 
     def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:
         """The vectors of these memories' present texts; those without one are missing."""
+
+    def sources_of(self, memory_ids: Sequence[bytes], most: int) -> dict[bytes, list[Evidence]]:
+        """What each rests on, oldest first, replays left out, at most so many; only the first with its sealed details."""
 
     def around(self, memory: Memory, limit: int) -> tuple[list[Memory], list[Memory]]:
         """Records of the same scope and conversation said before and after it, nearest first, at most `limit` each."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aico_memory.domain.memory import Memory, Scope
+from aico_memory.domain.memory import Evidence, Memory, Scope
+from aico_memory.errors import KeyDestroyed, WrongKey
 from aico_memory.stores.semantic import rows
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.retrieval_port import HotTier
@@ -24,6 +25,15 @@ _VECTORS = (
     "JOIN fingerprint f ON f.fingerprint_no = v.fingerprint_no AND f.fingerprint = ? "
     f"WHERE m.memory_id IN {IN_LISTED}"
 )
+_SOURCES = f"""
+SELECT owner, memory_id, event_id, method, at_us, confidence, role, said_at_us, session_id, CASE place WHEN 1 THEN detail END
+FROM (
+    SELECT m.owner, e.*, row_number() OVER (PARTITION BY e.memory_id ORDER BY e.at_us, e.event_id, e.method) AS place
+    FROM evidence e JOIN memory m ON m.memory_id = e.memory_id
+    WHERE e.memory_id IN {IN_LISTED} AND e.method <> 'replay'
+)
+WHERE place <= ? ORDER BY memory_id, place
+"""
 _BESIDE = (
     "WHERE m.scope_no = (SELECT scope_no FROM scope WHERE kind = ? AND id = ?) AND m.session_id = ? "
     "AND m.kind = 'record' AND m.status = 'active' AND m.memory_id <> ? "
@@ -48,6 +58,18 @@ class SqlRetrieval:
         with self._database.read() as connection:
             found = connection.execute(_VECTORS, (fingerprint, listed(memory_ids))).fetchall()
         return {memory_id: np.frombuffer(half, dtype="<f2").astype(np.float32) for memory_id, half in found}
+
+    def sources_of(self, memory_ids: Sequence[bytes], most: int) -> dict[bytes, list[Evidence]]:
+        found: dict[bytes, list[Evidence]] = {memory_id: [] for memory_id in memory_ids}
+        with self._database.read() as connection:
+            lines = connection.execute(_SOURCES, (listed(found), most)).fetchall()
+        for owner, *line in lines:
+            try:
+                sealer = self._sealers.sealer(owner, create=False)
+                found[line[0]].append(rows.open_evidence(line, sealer))
+            except (KeyDestroyed, WrongKey):
+                continue
+        return found
 
     def around(self, memory: Memory, limit: int) -> tuple[list[Memory], list[Memory]]:
         values = [*memory.scope, memory.session_id, memory.memory_id, memory.said_at_us, limit]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from aico_memory.domain.memory import RECORD, Memory, Scope
+from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.retrieval_port import HotTier
 from aico_memory.stores.semantic.twin import MemorySemanticStore
@@ -39,6 +40,14 @@ class TwinRetrieval:
             key = tables.keys.get(memory_id, 0)
             if key in kept and kept[key].version == tables.memories[key].version:
                 found[memory_id] = kept[key].vector
+        return found
+
+    def sources_of(self, memory_ids: Sequence[bytes], most: int) -> dict[bytes, list[Evidence]]:
+        found = {}
+        for memory_id in memory_ids:
+            said = [one for one in self._store.evidence([memory_id])[memory_id] if one.method != "replay"][:most]
+            bare = [replace(one, name="", metadata_json="", excerpt="") for one in said[1:]]
+            found[memory_id] = [*said[:1], *bare]
         return found
 
     def around(self, memory: Memory, limit: int) -> tuple[list[Memory], list[Memory]]:

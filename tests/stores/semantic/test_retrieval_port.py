@@ -8,7 +8,7 @@ from aico_memory.stores.semantic.retrieval_port import HotTier
 from aico_memory.stores.semantic.sql_retrieval import SqlRetrieval
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
 from aico_memory.stores.semantic.twin_retrieval import TwinRetrieval
-from tests.stores.semantic.test_semantic_store import ADA, BEN, NOW, a_memory, add
+from tests.stores.semantic.test_semantic_store import ADA, BEN, NOW, a_memory, add, evidence_of
 
 TIER = HotTier(utility=0.8, uses=10, since_us=500, limit=3)
 WARM = {"kind": "fact", "utility": 0.9, "access_count": 12, "updated_at_us": 600}
@@ -60,6 +60,16 @@ def test_vectors_come_of_the_model_that_is_named_and_of_present_texts(store, ret
     assert list(found) == [one]
     assert np.array_equal(found[one], vector)
     assert retrieval.vectors_of([one, two], "other") == {}
+
+
+def test_the_first_sources_come_with_the_details_of_the_very_first(store, retrieval):
+    add(store, a_memory(1), evidence=[evidence_of(1, event, at_us=100 + event, name=f"n{event}") for event in (3, 1, 2)])
+    with store.transaction() as transaction:
+        transaction.add_evidence(evidence_of(1, 4, method="replay", at_us=50))
+    one = a_memory(1).memory_id
+    found = retrieval.sources_of([one, a_memory(2).memory_id], 2)
+    assert [(entry.at_us, entry.name) for entry in found[one]] == [(101, "n1"), (102, "")]
+    assert found[a_memory(2).memory_id] == []
 
 
 def test_around_a_record_stands_what_was_said_in_its_conversation(store, retrieval):
