@@ -52,7 +52,7 @@ def judge(  # noqa: PLR0912
         return []
     if frame.negated:
         if (
-            speech.denied
+            (speech.denied and not frame.ended)
             or (frame.never and (frame.past or frame.perfect))
             or (speech.act in ("correct", "retract") and not frame.ended)
             or frame.future

@@ -99,6 +99,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         return
     question = speech.text.endswith("?")
     phrases = find_times(lower_in(speech.text, grammar.code), grammar.calendar, grammar.code, said_at_us, zone)
+    phrases = [phrase for phrase in phrases if not _is_first_name(phrase, speech.text, grammar)]
     held = _hold(speech.text, phrases)
     raw = [speech.text[phrase.start : phrase.end] for phrase in phrases]
     if speech.act == "correct" and speech.elliptic and speech.elliptic != speech.text and _is_value(speech.elliptic):
@@ -205,6 +206,13 @@ def _moved(result: Statements, start: int) -> None:
 def _is_value(text: str) -> bool:
     """Whether a few words are a value by themselves: a name or a number."""
     return len(text.split()) <= 4 and (text[:1].isupper() or any(letter.isdigit() for letter in text))
+
+
+def _is_first_name(phrase: TimePhrase, text: str, grammar: Grammar) -> bool:
+    """ "Juli Zeh", "April Jones": a month alone in front of a name is a name."""
+    after = text[phrase.end :].split()
+    alone = phrase.kind == "at" and phrase.phrase in grammar.calendar.months and text[phrase.start].isupper()
+    return alone and bool(after) and after[0][:1].isupper() and text[phrase.end : phrase.end + 1] == " "
 
 
 def _hold(text: str, phrases: Sequence[TimePhrase]) -> str:
