@@ -512,6 +512,7 @@ class Skill(_message.Message):
     STYLE_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
     skill_id: _builtins.str
     name: _builtins.str
     type: _builtins.str
@@ -523,6 +524,8 @@ class Skill(_message.Message):
     status: _builtins.str
     """Of a user's own skills: proposed | accepted | archived; empty for base skills."""
     version: _builtins.int
+    evidence: _builtins.str
+    """Of a proposed skill: what speaks for it."""
     @_builtins.property
     def intents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -556,10 +559,11 @@ class Skill(_message.Message):
         style: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
         status: _builtins.str = ...,
         version: _builtins.int = ...,
+        evidence: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "dimensions", b"dimensions", "intents", b"intents", "name", b"name", "negative", b"negative", "positive", b"positive", "sentiments", b"sentiments", "skill_id", b"skill_id", "status", b"status", "style", b"style", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "type", b"type", "uses", b"uses", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "dimensions", b"dimensions", "evidence", b"evidence", "intents", b"intents", "name", b"name", "negative", b"negative", "positive", b"positive", "sentiments", b"sentiments", "skill_id", b"skill_id", "status", b"status", "style", b"style", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "type", b"type", "uses", b"uses", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -769,6 +773,7 @@ class LearnReport(_message.Message):
     VALUE_BEFORE_FIELD_NUMBER: _builtins.int
     VALUE_AFTER_FIELD_NUMBER: _builtins.int
     DETAIL_FIELD_NUMBER: _builtins.int
+    PROPOSALS_FIELD_NUMBER: _builtins.int
     outcome: _builtins.str
     """learned | refused | too_few_people | nothing_new | switched_off"""
     people: _builtins.int
@@ -780,6 +785,8 @@ class LearnReport(_message.Message):
     """Estimated mean reward of the prior before and of the refitted one, where it was evaluated."""
     value_after: _builtins.float
     detail: _builtins.str
+    proposals: _builtins.int
+    """Skills that were proposed to users whom everything at hand keeps missing."""
     def __init__(
         self,
         *,
@@ -791,10 +798,11 @@ class LearnReport(_message.Message):
         value_before: _builtins.float = ...,
         value_after: _builtins.float = ...,
         detail: _builtins.str = ...,
+        proposals: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["detail", b"detail", "outcome", b"outcome", "people", b"people", "prior", b"prior", "signals", b"signals", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["detail", b"detail", "outcome", b"outcome", "people", b"people", "prior", b"prior", "proposals", b"proposals", "signals", b"signals", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
