@@ -76,29 +76,30 @@ def test_many_values_are_all_told_and_one_that_ended_is_not(deployment: Deployme
 
 def test_nothing_leaves_its_scope_and_two_of_a_group_stay_two(deployment: Deployment) -> None:
     with deployment.client() as client:
-        tell(client, "ada", (MARCH, "I live in Leeds."))
-        tell(client, "ada", (MARCH, "I work for Globex."), group_id="choir-7")
+        tell(client, "adele", (MARCH, "I live in Leeds."))
+        tell(client, "adele", (MARCH, "I work for Globex."), group_id="choir-7")
         tell(client, "bea", (APRIL, "I work for Initech."), group_id="choir-7")
-        tell(client, "ada", (MARCH, "My favourite colour is green."), project_id="garden-7")
-        for verb in ("Where do I live?", "Where does Ada live?", "Who lives in Leeds?"):
+        tell(client, "adele", (MARCH, "My favourite colour is green."), project_id="garden-7")
+        for verb in ("Where do I live?", "Where does Adele live?", "Who lives in Leeds?"):
             assert "Leeds" not in values(client, verb, "bea", group_id="choir-7", project_id="garden-7")
-        assert values(client, "Where do I work?", "ada", group_id="choir-7") == ["Globex"]
+        assert values(client, "Where do I work?", "adele", group_id="choir-7") == ["Globex"]
         assert values(client, "Where do I work?", "bea", group_id="choir-7") == ["Initech"]
-        assert values(client, "Where does Ada work?", "bea", group_id="choir-7") == ["Globex"]
-        assert values(client, "Where do I work?", "ada") == []
-        assert values(client, "What is my favourite colour?", "ada", project_id="garden-7") == ["green"]
+        assert values(client, "Where does Adele work?", "bea", group_id="choir-7") == ["Globex"]
+        assert values(client, "Where do I work?", "adele") == []
+        assert values(client, "What is my favourite colour?", "adele", project_id="garden-7") == ["green"]
         for found in (client.search("Leeds Globex green", "bea"), client.get_all("bea")):
-            assert not [one for one in found["results"] if one["user_id"] == "ada"]
+            assert not [one for one in found["results"] if one["user_id"] == "adele"]
         shared = client.search("Globex", "bea", group_id="choir-7")["results"]
         assert [one["scope"] for one in shared if "Globex" in one["memory"]] and {one["scope"] for one in shared} == {
             "group:choir-7"
         }
-        ours = next(one["id"] for one in shared if "Globex" in one["memory"] and one["kind"] != "record")
+        listed = client.get_all("bea", group_id="choir-7")["results"]
+        ours = next(one["id"] for one in listed if one["value"] == "Globex")
         with pytest.raises(NotFound):
             client.get(ours, "bea")
-        assert client.get(ours, "bea", group_id="choir-7")["user_id"] == "ada"
+        assert client.get(ours, "bea", group_id="choir-7")["user_id"] == "adele"
         with pytest.raises(AccessDenied):
-            client.update(ours, "Ada works for nobody", "bea", group_id="choir-7")
+            client.update(ours, "Adele works for nobody", "bea", group_id="choir-7")
         with pytest.raises(NotFound):
             client.explain(ours, "bea")
 
