@@ -74,7 +74,8 @@ def _ask(
     tense, as_of = tense_of(stream, asked)
     moment = from_us(as_of, ZONE)
     results = client.recall(asked.question, stream.id, as_of=moment)["results"]
-    tally.answered(stream.id, tense, asked, [str(fact["value"] or fact["memory"]) for fact in results])
+    values = [str(fact["value"] or fact["memory"]) for fact in results]
+    tally.answered(stream.id, tense, asked, values)
     tally.baselines(stream, tense, asked, as_of, vectoriser.to(asked.question))
     at_text = from_us(as_of, "UTC").strftime("%Y-%m-%dT%H:%M:%S")
     for expected in asked.expected:
@@ -83,8 +84,13 @@ def _ask(
             continue
         tally.values += 1
         begun = [item for item in mine if (item.from_text or "") <= at_text]
-        if begun and not any(item.holds_at(at_text) for item in begun):
-            tally.invalidated += any(item.status in CLOSED for item in begun)
+        closed = [item for item in begun if item.status in CLOSED]
+        if any(same(value, expected) for value in values):
+            # Rightly over, where the question asks for what was before.
+            continue
+        if closed and not any(item.holds_at(at_text) for item in begun):
+            tally.invalidated += 1
+            tally.misses.append(f"{stream.id} [{tense}] ended: {expected}, {closed[-1].from_text} to {closed[-1].until_text}")
 
 
 def _items(held: Sequence[HeldFact], evidence: Mapping[str, Sequence[str]]) -> list[_Item]:
@@ -108,4 +114,6 @@ def _count_merges(items: Sequence[_Item], texts: Mapping[str, str], tally: Tally
         for event in item.evidence:
             tally.stated += 1
             said = normalise_fact_key(texts.get(event, ""))
-            tally.merged += bool(said) and not all(word[:STEM] in said for word in words)
+            if said and not all(word[:STEM] in said for word in words):
+                tally.merged += 1
+                tally.misses.append(f"merged: {said[:80]!r} into {item.value!r}")
