@@ -7,6 +7,7 @@ looks at any similarity.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -56,7 +57,8 @@ def calibrate(measured: Sequence[Measured], allowed: CalibrationSettings, base: 
     # Whatever is missed among rewordings, what is unrelated is no echo.
     echo = max(quantile(of["same"], allowed.missed_echo), quantile(of["unrelated"], 0.99))
     thresholds = ThresholdSettings(
-        reinforce=_rounded(reinforce), update=_rounded(update), create=_rounded(create), echo=_rounded(echo),
+        reinforce=_rounded_up(reinforce), update=_rounded_up(update), create=_rounded_up(create),
+        echo=min(max(math.floor(echo * 1000) / 1000, 0.01), 1.0),
         create_importance=base.create_importance,
     )  # fmt: skip
     table = {relation: {share: round(quantile(found, share), 3) for share in QUANTILES} for relation, found in of.items()}
@@ -95,5 +97,6 @@ def _share(found: Iterable[bool]) -> float:
     return round(sum(every) / len(every), 3) if every else 0.0
 
 
-def _rounded(value: float) -> float:
-    return round(min(max(value, 0.01), 1.0), 3)
+def _rounded_up(value: float) -> float:
+    """To three digits, never below what the statements ask for."""
+    return min(max(math.ceil(value * 1000) / 1000, 0.01), 1.0)
