@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from time import monotonic
 
 from aico_memory.clock import Clock
@@ -31,6 +31,8 @@ from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
 _ALL = 1 << 62
+# Lines whose tokens are remembered.
+_LINES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Assembling:
         self._answers = answers
         self._hot = hot
         self._clock = clock
+        # The same memories come again and again; a line is counted once.
+        self._count: Count = lru_cache(_LINES)(counter.count)
         words: LanguageTable = tables.words
         self._function_words = frozenset().union(*words.function_words.values(), ("user", "users", "s"))
 
@@ -186,22 +190,21 @@ class Assembling:
         return items, [*inactive, *repeated, *weak, *crowded]
 
     def _fit(self, request: context_pb2.ContextRequest, plan: Plan, items: list[ContextItem]) -> Fitted:
-        count = cache(self._counter.count)
-        fitted = self._fitted(request, plan, items, count)
+        fitted = self._fitted(request, plan, items)
         if not (plan.figures.by_time and plan.candidates):
             return fitted
         # What did not fit was cut by rank; what stays is told in the order of time, the answer first.
         told = sorted(fitted.items, key=lambda item: (not item.answers, item.valid_from_us or item.said_at_us))
-        again = self._fitted(request, plan, told, count)
+        again = self._fitted(request, plan, told)
         return replace(again, dropped=(*fitted.dropped, *again.dropped))
 
-    def _fitted(self, request: context_pb2.ContextRequest, plan: Plan, items: Sequence[ContextItem], count: Count) -> Fitted:
+    def _fitted(self, request: context_pb2.ContextRequest, plan: Plan, items: Sequence[ContextItem]) -> Fitted:
         settings = self._settings
         return fit(
             items,
             max_items=plan.limit,
             max_tokens=request.max_tokens or settings.max_tokens,
-            count=count,
+            count=self._count,
             item_share=settings.item_share,
             short_tokens=settings.short_tokens,
             hot_share=settings.hot.share,

@@ -11,6 +11,8 @@ from aico_memory.domain.context.items import FULL, SHORT, ContextItem
 from aico_memory.domain.context.matching import word_stems
 
 Dropped = list[tuple[str, str]]
+# Items that compete for a place, for each place.
+POOL = 2
 # Cosine (or a stand-in) of two items, −1..1.
 Likeness = Callable[[ContextItem, ContextItem], float]
 _WORD = re.compile(r"[^\W_]+")
@@ -63,10 +65,12 @@ def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: flo
     """Maximal marginal relevance (Carbonell, Goldstein 1998): λ·relevance − (1 − λ)·likeness to what is chosen already.
 
     Relevance is the score as a share of the best one: scores are chances of being right, and small ones all of them.
-    Answers and anchors stand first as they are; the first `most` places are chosen so, the rest follows by score.
+    Answers and anchors stand first as they are; the first `most` places are chosen so, from the best `POOL` times
+    as many, and the rest follows by score.
     """
     chosen = [item for item in items if item.answers or item.anchored]
     left = [item for item in items if not (item.answers or item.anchored)]
+    left, rest = left[: POOL * most], left[POOL * most :]
     nearest = {item.id: max((likeness(item, other) for other in chosen), default=0.0) for item in left}
     top = max((item.score for item in left), default=0.0) or 1.0
     while left and len(chosen) < most and weight < 1.0:
@@ -75,7 +79,7 @@ def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: flo
         chosen.append(best)
         for item in left:
             nearest[item.id] = max(nearest[item.id], likeness(item, best))
-    return chosen + left
+    return chosen + left + rest
 
 
 def capped(items: Sequence[ContextItem], most_of_kind: int) -> tuple[list[ContextItem], Dropped]:
@@ -100,7 +104,7 @@ def gated(items: Sequence[ContextItem], *, full: float, short: float) -> tuple[l
     kept, dropped = [], Dropped()
     for item in items:
         if item.score >= full or item.answers or item.anchored:
-            kept.append(replace(item, detail=FULL))
+            kept.append(item if item.detail == FULL else replace(item, detail=FULL))
         elif item.score >= short or item.hot or item.layer == "L0":
             kept.append(replace(item, detail=SHORT))
         else:
