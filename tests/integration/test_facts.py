@@ -208,6 +208,7 @@ def test_platform_names_of_a_user_are_one_user(make_deployment: MakeDeployment) 
         assert {one["user_id"] for one in client.get_all("discord:7")["results"]} == {"ana"}
 
 
+@pytest.mark.timeout(300)
 def test_the_command_line_tells_facts_and_reasons(deployment: Deployment) -> None:
     add = deployment.ok("add", "I live in Leeds.", "--user", "typist", "--timestamp", MARCH, "--wait", "--json").json
     (fact,) = deployment.ok("recall", "Where do I live?", "--user", "typist", "--json").json["results"]
@@ -216,16 +217,20 @@ def test_the_command_line_tells_facts_and_reasons(deployment: Deployment) -> Non
     assert "Nothing that is known" in deployment.ok("recall", "Where do I live?", "--user", "nobody").out
     assert "home_city" in deployment.ok("explain", add["event_ids"][0], "--user", "typist").out
     assert deployment.run("explain", str(uuid.uuid4()), "--user", "typist").code == 5
-    shown = deployment.ok("policy", "set", "--user", "typist", "--mode", "shadow", "--json").json
+
+
+@pytest.mark.timeout(300)
+def test_the_command_line_reviews_and_keeps_policies(deployment: Deployment) -> None:
+    shown = deployment.ok("policy", "set", "--user", "reviewer", "--mode", "shadow", "--json").json
     assert shown["effective"]["mode"] == "shadow"
-    deployment.ok("add", "I have a dog.", "--user", "typist", "--wait")
-    (waiting,) = deployment.ok("review", "list", "--user", "typist", "--status", "shadow", "--json").json["results"]
-    assert "dog" in deployment.ok("review", "list", "--user", "typist").out
-    deployment.ok("review", "promote", waiting["id"], "--user", "typist")
-    assert deployment.run("review", "promote", waiting["id"], "--user", "typist").code == 1
-    assert deployment.ok("policy", "rollback", "--user", "typist", "--json").json["effective"]["mode"] == "auto"
-    assert "read_only" in deployment.ok("policy", "read-only", "on", "--user", "typist").out
+    deployment.ok("add", "I have a dog.", "--user", "reviewer", "--wait")
+    (waiting,) = deployment.ok("review", "list", "--user", "reviewer", "--status", "shadow", "--json").json["results"]
+    assert "dog" in deployment.ok("review", "list", "--user", "reviewer").out
+    deployment.ok("review", "promote", waiting["id"], "--user", "reviewer")
+    assert deployment.run("review", "promote", waiting["id"], "--user", "reviewer").code == 1
+    assert deployment.ok("policy", "rollback", "--user", "reviewer", "--json").json["effective"]["mode"] == "auto"
+    assert "read_only" in deployment.ok("policy", "read-only", "on", "--user", "reviewer").out
     assert deployment.run("policy", "read-only", "maybe").code == 2
-    versions = deployment.ok("policy", "history", "--user", "typist", "--json").json
+    versions = deployment.ok("policy", "history", "--user", "reviewer", "--json").json
     assert [version["by"] for version in versions] == ["configuration", "default", "default", "default"]
-    assert "CREATE" in deployment.ok("policy", "shadow-report", "--user", "typist").out
+    assert "SHADOW" in deployment.ok("policy", "shadow-report", "--user", "reviewer").out
