@@ -15,9 +15,10 @@ from typing import Final
 from aico_memory.contracts.envelope import Event
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.gate.explain import Outcome
-from aico_memory.domain.gate.statement import Known, Statement, in_chains
+from aico_memory.domain.gate.statement import CLOSING, NEWEST, Known, Statement, in_chains
 from aico_memory.domain.lifecycle import retracted
 from aico_memory.domain.memory import RECORD
+from aico_memory.domain.recall.matching import same_object
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.errors import ImmutableItem, InvalidMessage, NotFound, RefusedTransition
 from aico_memory.ids import derive_id
@@ -42,6 +43,14 @@ def refers(fact: FormedFact) -> bool:
     return fact.act != "assert" or bool(fact.corrected) or not fact.predicate
 
 
+def concerns(later: FormedFact, new: FormedFact) -> bool:
+    """Whether what refers to something may mean what is new: the value it names, or else any of its predicate."""
+    named = later.corrected or (later.object_key if later.act in CLOSING else "")
+    if named and named != NEWEST:
+        return same_object(named, new.object_key, new.language)
+    return not later.predicate or later.predicate == new.predicate
+
+
 class SecondLook:
     """Runs in the consumer's thread, after a message was written."""
 
@@ -63,7 +72,8 @@ class SecondLook:
                     transaction.keep_statement(kept, _REFERRING)
             if facts:
                 for later in transaction.referring(said.scope, said.said_at_us, self._limit):
-                    self._attempt(transaction, later, said.sequence)
+                    if any(concerns(later.fact, fact) for fact in facts):
+                        self._attempt(transaction, later, said.sequence)
 
     def _attempt(self, transaction: SemanticTransaction, kept: Statement, sequence: int) -> None:
         """Whatever an old statement does to the gate, what has just been said stands."""
