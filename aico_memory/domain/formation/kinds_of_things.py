@@ -79,7 +79,7 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
         return (
             words[-1].endswith(tables.profession_endings.get(grammar.code, ()))
             and not any(low in known or words[-1] in known for kind, known in tables.types.items() if kind != "profession")
-            and (grammar.code != "de" or (value[:1].isupper() and len(words) == 1))
+            and (grammar.code != "de" or (value.rsplit(maxsplit=1)[-1][:1].isupper() and len(words) <= 2))
         )
     if any(part in f"{low} " for part in tables.parts.get(what, ())):
         return True

@@ -27,6 +27,8 @@ class RecallFigures:
     least_score: float = 1.0
     # From this score on the question speaks for a well-known predicate, and no other one stands in for it.
     least_known: float = 1.5
+    # What has no known name needs this likeness to answer a question that speaks for a well-known predicate.
+    least_other: float = 0.65
 
 
 def recall(
@@ -199,10 +201,12 @@ def _best(
     if about and not question.naming:
         # Who Lena is answers nothing that is asked about her.
         open_groups = [group for group in open_groups if group.subject in about]
+    least = figures.least_similarity
     known = [name for name, said in question.predicates.items() if said >= figures.least_known]
     if any(not tables.predicates[name].general for name in known):
         # It asks for something well known of which nothing is held: only what has no known name may be meant.
         open_groups = [group for group in open_groups if group.predicate not in tables.predicates]
+        least = figures.least_other
     if not open_groups:
         return None
     likeness = _likeness(open_groups, similarity)
@@ -212,7 +216,7 @@ def _best(
         for like, share, group in zip(likeness, overlap, open_groups, strict=True)
     ]
     score, group = max(scored, key=lambda pair: pair[0])
-    return group if score >= figures.least_similarity else None
+    return group if score >= least else None
 
 
 def _likeness(groups: Sequence[Group], similarity: Similarity) -> list[float]:
