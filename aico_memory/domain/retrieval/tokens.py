@@ -88,9 +88,9 @@ def words(text: str, language: str = "") -> list[str]:
 
 
 def character_grams(word: str, size: int = 4) -> list[str]:
-    """Overlapping runs of `size` characters of a word with its edges marked; the pair itself of an unspaced script."""
+    """Overlapping runs of `size` characters of a word with its edges marked; of unspaced writing the pair and each of it."""
     if _UNSPACED_LETTER.match(word):
-        return [word]
+        return [word, *word] if len(word) > 1 else [word]
     edged = f"_{word.translate(_ARABIC_ENDINGS)}_"
     return [edged[at : at + size] for at in range(max(1, len(edged) - size + 1))]
 

@@ -1,0 +1,109 @@
+"""How a question is read: names, words, dates, languages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aico_memory.domain.retrieval.cues import DateCue, nearness
+from aico_memory.domain.retrieval.participants import name_parts, name_weight, without_names
+from aico_memory.domain.retrieval.question import QuestionTables, read_question
+from aico_memory.models.language_tables import load_function_words
+from aico_memory.models.ranking_tables import load_profiles, load_time_cues
+from aico_memory.paths import Home
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> QuestionTables:
+    home = Home(Path(tmp_path_factory.mktemp("home")))
+    return QuestionTables(load_function_words(home), load_time_cues(home), "en")
+
+
+def read(tables: QuestionTables, text: str, people: tuple[str, ...] = (), spoken: tuple[str, ...] = ("en",)):
+    return read_question(text, tables, participants=people, spoken=spoken, model_languages=("en",))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("What did Ada's brother buy?", "What did brother buy?"),
+        ("Where does ADA live?", "Where does live?"),
+        ("Ada", "Ada"),
+        ("Is Adamant a word?", "Is Adamant a word?"),
+        ("Ali'nin arabası nerede?", "arabası nerede?"),
+        ("小明喜欢什么?", "喜欢什么?"),
+    ],
+)
+def test_names_of_those_who_take_part_are_taken_out_whole(text, left):
+    assert without_names(text, name_parts(["Ada", "Ali", "小明"])) == left
+
+
+def test_first_names_count_and_common_words_do_not():
+    assert name_parts(["Will Smith"], frozenset({"will"})) == ("Will Smith", "Smith")
+
+
+def test_a_name_is_worth_more_the_more_people_there_are():
+    weights = [name_weight(people) for people in (1, 2, 3, 10, 100)]
+    assert weights[0] == weights[1] == 0 < weights[2] < weights[3] < weights[4] < 1
+
+
+def test_a_question_of_names_alone_keeps_them(tables):
+    question = read(tables, "Ada", ("Ada", "Ben"))
+    assert (question.vector_text, [word.forms[0][1] for word in question.words]) == ("Ada", ["ada"])
+
+
+def test_in_a_crowd_a_name_is_still_looked_up_and_counts_less(tables):
+    question = read(tables, "What did Ada say about trains?", ("Ada", "Ben", "Cem", "Dora"))
+    weights = {word.forms[0][1]: word.weight for word in question.words}
+    assert weights["trains"] == 1 > weights["ada"] > 0
+    assert "Ada" not in question.vector_text
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("Where was I in June 2023?", DateCue(frozenset({2023}), frozenset({6}), frozenset())),
+        ("What happened on 4 May?", DateCue(frozenset(), frozenset({5}), frozenset({4}))),
+        ("May I ask you something?", DateCue()),
+        ("Was geschah am 3. Oktober 2024?", DateCue(frozenset({2024}), frozenset({10}), frozenset({3}))),
+        ("Mayısta ne yaptım?", DateCue(frozenset(), frozenset({5}), frozenset())),
+        ("2024-02-29?", DateCue(frozenset({2024}), frozenset({2}), frozenset({29}))),
+    ],
+)
+def test_dates_are_read_in_many_languages(tables, text, cue):
+    assert read(tables, text).date == cue
+
+
+@pytest.mark.parametrize(
+    ("text", "wants"),
+    [
+        ("When did we meet?", True),
+        ("What should I take when I travel?", False),
+        ("Seit wann wohnst du hier?", True),
+        ("Ali ne zaman geldi?", True),
+        ("我什么时候搬家的?", True),
+    ],
+)
+def test_whether_a_time_is_asked_for(tables, text, wants):
+    assert read(tables, text).wants_time is wants
+
+
+def test_what_is_told_a_little_later_is_near_the_date_too():
+    days = [datetime(2023, 5, day, tzinfo=UTC) for day in (3, 4, 6, 20)] + [datetime(2023, 7, 1, tzinfo=UTC)]
+    said = np.array([int(day.timestamp() * 1e6) for day in days], dtype=np.int64)
+    inside, on_day = nearness(DateCue(frozenset({2023}), frozenset({5}), frozenset({4})), said)
+    assert (inside.tolist(), on_day.tolist()) == ([1, 1, 1, 1, 0], [0, 1, 1, 0, 0])
+
+
+def test_the_scope_s_language_decides_where_the_question_gives_no_sign(tables):
+    assert read(tables, "bisiklet", spoken=("tr", "en")).foreign
+    assert not read(tables, "bicycle", spoken=("en", "tr")).foreign
+
+
+def test_every_shipped_profile_is_read(tmp_path):
+    profiles = load_profiles(Home(tmp_path))
+    assert {"default", "lexical", "cognitive", "bounded", "utility", "hybrid", "rrf", "bm25"} <= set(profiles)
+    assert profiles["default"].provenance["kind"] == "learned"
