@@ -25,7 +25,8 @@ def rows(number: int, **more: object) -> Rows:
     after = np.append(np.arange(1, number, dtype=np.int32), NOBODY).astype(np.int32)[:number]
     made = Rows(
         words=zeros + 10, characters=zeros + 40, before=before, after=after,
-        session=np.zeros(number, dtype=np.int32), sessions=1, said_at_us=np.zeros(number, dtype=np.int64), ends_asking=no, asks=no, tells_time=no, importance=zeros, utility=zeros,
+        session=np.zeros(number, dtype=np.int32), sessions=1,
+        said_at_us=np.zeros(number, dtype=np.int64), ends_asking=no, asks=no, tells_time=no, importance=zeros, utility=zeros,
         confidence=zeros, uses=zeros, visible=~no,
     )  # fmt: skip
     return replace(made, **more)  # type: ignore[arg-type]
