@@ -25,6 +25,7 @@ from services.context.tiers import Stopwatch, TierHealth, Tiers
 
 DEPTHS = ("search", "timeline", "detail")
 _DAY_US = 86_400_000_000
+_COUNTED = 100_000
 
 
 class Disclosing:
@@ -126,7 +127,9 @@ class Disclosing:
         return max(0, self._clock.now_us() - said) // _DAY_US
 
     def _cost(self, plain: Mapping[str, Any]) -> int:
-        return self._counter.count(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+        text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+        # Of an endless text the beginning is counted, and stands for the rest.
+        return self._counter.count(text[:_COUNTED]) * len(text) // min(len(text), _COUNTED)
 
 
 # Changes that tell what was true, in `timeline`.

@@ -38,15 +38,16 @@ def material_of(
     items: dict[str, ContextItem] = {}
     if found is not None:
         records = {record.memory_id: (record, traits) for record, traits in zip(found.records, found.traits, strict=True)}
-        scores = _scores(found)
+        # What did not fit into the answer is not there.
+        scores = {one: rank for one, rank in _scores(found).items() if one in records}
         for one, (score, shares) in scores.items():
             items[one] = record_item(*records[one], score, shares)
         top = max((score for score, _ in scores.values()), default=0.0)
         for reached in found.reached:
-            if reached.memory_id not in items:
+            if reached.memory_id not in items and reached.memory_id in records:
                 score = top * 0.5 ** (reached.hops + 1)
                 items[reached.memory_id] = record_item(*records[reached.memory_id], score, {"reached": score})
-        for fact in found.facts:
+        for fact in (one for one in found.facts if one.id in records):
             item = items.get(fact.id) or record_item(*records[fact.id], 0.0, {})
             gain = max(0.0, fact.confidence - item.score)
             items[fact.id] = replace(

@@ -28,6 +28,9 @@ _STARTS, _REACHED = 5, 20
 _COMPARED = 60
 # Messages told of each: enough to see which records an item repeats.
 _SOURCES = 8
+# What one answer may weigh, and the letters of one memory in it; the bus carries answers of a few megabytes.
+_ANSWER_BYTES = 3 * 1024 * 1024
+_LETTERS = 20_000
 
 
 @dataclass(slots=True)
@@ -124,9 +127,12 @@ class CandidateAnswers:
         evidence = self._store.evidence([memory.memory_id for memory in memories])
         changes = self._store.histories([memory.memory_id for memory in memories])
         values = {one.memory.memory_id: one for one in self._store.known([memory.memory_id for memory in memories], scopes)}
-        answer = context_pb2.Around()
+        answer, room = context_pb2.Around(), _ANSWER_BYTES
         for memory in memories:
             record = record_message(memory, evidence[memory.memory_id])
+            room -= record.ByteSize()
+            if room < 0 and answer.found:
+                break
             reading = values.get(memory.memory_id)
             if reading is not None:
                 record.subject, record.predicate, record.value = reading.subject, reading.predicate, reading.value
@@ -209,8 +215,18 @@ class CandidateAnswers:
 
     def _tell(self, answer: context_pb2.Candidates, memories: Sequence[Memory], fingerprint: str) -> None:
         evidence = self._retrieval.sources_of([memory.version_of or memory.memory_id for memory in memories], _SOURCES)
+        room = _ANSWER_BYTES
         for memory in memories:
-            answer.records.append(record_message(memory, evidence[memory.version_of or memory.memory_id]))
+            record = record_message(memory, evidence[memory.version_of or memory.memory_id])
+            # No line of a prompt is longer; `get` has the whole.
+            record.text = record.text[:_LETTERS]
+            for source in record.sources:
+                source.ClearField("metadata_json")
+            room -= record.ByteSize()
+            if room < 0 and answer.records:
+                answer.degraded.append("candidates: too_large")
+                return
+            answer.records.append(record)
             answer.traits.add(valence=memory.valence, source_confidence=memory.source_confidence)
         items = [memory.memory_id for memory in memories if memory.kind != RECORD]
         if items:

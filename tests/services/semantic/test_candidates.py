@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -179,3 +180,19 @@ def test_what_was_used_together_and_how_alike_records_are_is_told(said: Memory, 
     assert [(one.first, one.second, one.times) for one in answer.together] == [(ids[0], ids[1], 1)]
     near = np.frombuffer(answer.similarities, dtype=np.int8).reshape(2, 2)
     assert near.tolist() == [[100, 60], [60, 100]]
+
+
+def test_an_answer_is_no_larger_than_the_bus_carries(said: Memory, answers: CandidateAnswers) -> None:
+    scope = ADA._replace(id="ana")
+    ids = [put(said.store, n, f"tea {n} " + "ö" * 30_000, scope) for n in range(1, 10)]
+    answer = ask(answers, "tea")
+    assert {len(record.text) for record in answer.records} == {20_000}
+    assert len(answer.records) == len(ids)
+    request = context_pb2.AroundRequest(user_id="ana", memory_ids=ids)
+    event = Event(new_id(START), "memory/semantic/around/v1/", "ana", request)
+    assert len(answers.around(event).found) == len(ids)
+    with said.store.transaction() as transaction:
+        for known in said.store.known([a_memory(n).memory_id for n in range(1, 10)], [scope]):
+            transaction.put_item(replace(known, memory=replace(known.memory, text="tea " + "x" * 1_000_000)), [], 2)
+    assert answers.around(event).ByteSize() < 3_200_000
+    assert ask(answers, "tea").ByteSize() < 3_200_000
