@@ -113,7 +113,9 @@ class ContextSettings(Section):
     )
     working_turns: int = Field(default=6, ge=0, le=200, description="Last turns that compete for a place.")
     working_score: float = Field(
-        default=0.6, ge=0, le=1,
+        default=0.6,
+        ge=0,
+        le=1,
         description="Score of the conversation's last turn as a share of the best match's; the one before has half of it, …",
     )
     feedback_queue: int = Field(

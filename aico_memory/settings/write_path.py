@@ -109,7 +109,10 @@ class WorkSettings(Section):
     waiting: int = Field(200, ge=1, le=100_000, description="Statements that one batch of sleep takes up beside its own.")
     embed_seconds: float = Field(5.0, gt=0, le=600, description="Wait for one answer with the vectors of statements, in s.")
     embed_patience_seconds: float = Field(
-        30.0, ge=0, le=3600, description="How long a model that was there is asked again, so that a restart changes nothing. In s."
+        30.0,
+        ge=0,
+        le=3600,
+        description="How long a model that was there is asked again, so that a restart changes nothing. In s.",
     )
     embed_pause_seconds: float = Field(
         60.0, ge=0, le=3600, description="How long nobody asks again after that; keys decide meanwhile. In s."
