@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import uuid
+from functools import lru_cache
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -13,11 +15,13 @@ from aico_memory.clock import FixedClock, from_us
 from aico_memory.contracts.envelope import Event, make_record, open_record, open_reply
 from aico_memory.contracts.v1 import envelope_pb2, model_pb2, semantic_pb2, sleep_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord, reply_topic
+from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.errors import AccessDenied, InvalidMessage, ModelMismatch, ModelUnavailable, NotFound
 from aico_memory.ids import derive_id, new_id
 from aico_memory.log import get_logger
+from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.twin import HashedEmbedder
-from aico_memory.paths import Home
+from aico_memory.paths import Home, find_home
 from aico_memory.runtime.ports import Ports
 from aico_memory.settings.root import Settings
 from aico_memory.vault.master import open_vault
@@ -26,6 +30,12 @@ from tests.support.twin_link import TwinLink
 
 START = 1_772_000_000_000_000
 REPLY = reply_topic("tester", bytes(8))
+
+
+@lru_cache(maxsize=1)
+def shipped_tables() -> FormationTables:
+    """Read once for all workers of a run: no home of a test brings tables of its own."""
+    return load_formation_tables(find_home())
 
 
 class Worker:
@@ -54,7 +64,8 @@ class Worker:
             link=self.link, clock=self.clock, settings=self.settings, vault=vault, home=self.home,
             log=get_logger("semantic"), notify=self.notify,
         )  # fmt: skip
-        return build(ports)
+        with patch("services.semantic.handlers.load_formation_tables", lambda home: shipped_tables()):
+            return build(ports)
 
     def restart(self):
         self.handlers.close()
