@@ -64,6 +64,7 @@ class Learned(TypedDict):
     prior: str
     value_before: float
     value_after: float
+    proposals: int
     detail: str
 
 
@@ -124,6 +125,7 @@ class LearningVerbs:
             "prior": report.prior,
             "value_before": report.value_before,
             "value_after": report.value_after,
+            "proposals": report.proposals,
             "detail": report.detail,
         }
 

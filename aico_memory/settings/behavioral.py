@@ -109,6 +109,17 @@ class LibrarySettings(Section):
     base_value: float = Field(1.5, ge=1, le=10, description="Factor on the confidence of base skills when ranking them.")
 
 
+class ProposalSettings(Section):
+    """When a skill is proposed to a user whom everything at hand keeps missing."""
+
+    thumbs: int = Field(20, ge=1, le=100_000, description="Thumbs in one context before anything is proposed for it.")
+    down_share: float = Field(0.6, ge=0, le=1, description="Share of them that must point down.")
+    moved: float = Field(0.3, ge=0, le=4, description="Least distance of the preference from neutral.")
+    distance: float = Field(0.8, ge=0, le=4, description="Least distance of the preference from every skill at hand.")
+    pronounced: float = Field(0.06, ge=0, le=0.5, description="A dimension this far from neutral gets its sentence.")
+    sentences: int = Field(5, ge=1, le=16, description="Most sentences of a proposed template.")
+
+
 class BehavioralSettings(Section):
     """`behavioral` in config/memory.yaml."""
 
@@ -121,6 +132,7 @@ class BehavioralSettings(Section):
     prior: PriorSettings = Field(default_factory=PriorSettings)
     learning: LearningSettings = Field(default_factory=LearningSettings)
     library: LibrarySettings = Field(default_factory=LibrarySettings)
+    proposals: ProposalSettings = Field(default_factory=ProposalSettings)
     model_deadline_ms: int = Field(
         10_000,
         ge=10,

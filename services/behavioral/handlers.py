@@ -17,12 +17,15 @@ from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, sleep_pb2, temporal_pb2
 from aico_memory.domain.behavioral.policies import policy_named
 from aico_memory.domain.behavioral.prior import COLD
+from aico_memory.domain.behavioral.proposals import ProposalFigures
 from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord, UserSkill, UserState
 from aico_memory.domain.behavioral.skill import Catalogue, Skill
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage, NotFound
 from aico_memory.ids import derive_id
 from aico_memory.paths import config_file
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
+from aico_memory.stores.behavioral.fragment_file import FILE as FRAGMENT_FILE
+from aico_memory.stores.behavioral.fragment_file import load_fragments
 from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
 from aico_memory.stores.behavioral.prior_file import FILE as PRIOR_FILE
 from aico_memory.stores.behavioral.prior_file import load_prior
@@ -43,6 +46,7 @@ from services.behavioral.nightly import run_batch
 from services.behavioral.over_time import OverTime
 from services.behavioral.own_skills import change_status, opened, put, usable
 from services.behavioral.pressure import relieve
+from services.behavioral.proposing import propose
 from services.behavioral.questions import Questions
 from services.behavioral.selection import Selector, remember, request_id_of, skill_message
 from services.behavioral.situations import Situations
@@ -105,6 +109,8 @@ class BehavioralHandlers(Handlers):
         self._rules = LearningRules(
             learning_figures(settings.learning), settings.hierarchical.content_weight, settings.library.dimension_rate
         )
+        self._fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
+        self._proposing = ProposalFigures(**settings.proposals.model_dump())
         cold = cold_prior(settings.hierarchical, catalogue)
         self._starting = load_prior(config_file(ports.home, PRIOR_FILE), cold) if settings.prior.source != COLD else cold
         self._tastes = Tastes(catalogue, self._starting, settings)
@@ -295,6 +301,11 @@ class BehavioralHandlers(Handlers):
         started = perf_counter()
         version = f"learned-{derive_id(event.event_id, 'prior').hex[-16:]}"
         report = run_batch(rows, self._tastes, self._catalogue, self._settings, version, event.occurred_us)
+        limit, sealer_of = self._settings.library.user_skills, self._ports.vault.users.sealer
+        report.proposals = sum(
+            propose(rows, user, self._catalogue, self._fragments, self._proposing, limit, sealer_of, event.occurred_us)
+            for user in rows.taught_users()
+        )
         if event.topic == LEARN and event.message.firing_id:
             detail = f"{report.outcome}: {report.people} people, {report.thumbs} thumbs, {report.signals} signals"
             finished = sleep_pb2.JobFinished(

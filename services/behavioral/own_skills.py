@@ -28,12 +28,14 @@ def usable(rows: BehavioralRows, user: str, sealer: Sealer) -> list[Skill]:
     return [opened(one, sealer) for one in current(rows, user).values() if one.status == ACCEPTED]
 
 
+def evidence_of(record: UserSkill, sealer: Sealer) -> str:
+    """What speaks for a proposed skill; empty for one that its user made."""
+    return str(_opened_words(record, sealer).get("evidence", ""))
+
+
 def opened(record: UserSkill, sealer: Sealer) -> Skill:
     """The skill with its words; empty words where the user's key is gone."""
-    try:
-        words: dict[str, Any] = json.loads(sealer.open(record.sealed_definition, context(record)))
-    except KeyDestroyed:
-        words = {}
+    words = _opened_words(record, sealer)
     trigger = Trigger(
         frozenset(words.get("intents", ())),
         frozenset(words.get("times_of_day", ())),
@@ -42,6 +44,14 @@ def opened(record: UserSkill, sealer: Sealer) -> Skill:
     )
     name, template = words.get("name", record.skill_id), words.get("template", "")
     return Skill(record.skill_id, name, template, trigger, record.dimensions, SkillType.USER_CREATED)
+
+
+def _opened_words(record: UserSkill, sealer: Sealer) -> dict[str, Any]:
+    try:
+        words: dict[str, Any] = json.loads(sealer.open(record.sealed_definition, context(record)))
+    except KeyDestroyed:
+        words = {}
+    return words
 
 
 def context(record: UserSkill) -> bytes:

@@ -21,7 +21,7 @@ from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.stores.behavioral.port import BehavioralStore
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.feedback import answer_of, text_context
-from services.behavioral.own_skills import current, opened, usable
+from services.behavioral.own_skills import current, evidence_of, opened, usable
 from services.behavioral.selection import Selector, skill_message
 from services.behavioral.tastes import Tastes
 
@@ -66,9 +66,11 @@ class Questions:
             status = "archived" if skill.skill_id in archived else ""
             page.skills.append(skill_message(skill, states.get(skill.skill_id, SkillState()), status))
         for record in own.values():
-            skill = opened(record, self._sealer_of(event.user))
-            state = states.get(skill.skill_id, SkillState())
-            page.skills.append(skill_message(skill, state, record.status, record.version))
+            sealer = self._sealer_of(event.user)
+            skill, state = opened(record, sealer), states.get(record.skill_id, SkillState())
+            message = skill_message(skill, state, record.status, record.version)
+            message.evidence = evidence_of(record, sealer)
+            page.skills.append(message)
         return page
 
     def _preferences(self, event: Event, ports: Ports) -> Message:

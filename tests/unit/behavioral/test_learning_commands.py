@@ -327,3 +327,18 @@ def test_without_consent_nothing_of_the_new_kind_is_learned(tmp_path):
         worker.feedback("concise_response", -1, reason="too_verbose", request_id=f"r{number}")
     counts = worker.handlers.status()["rows"]
     assert (counts["taste_cells"], counts["wishes"], counts["preferences"]) == (0, 0, 0)
+
+
+def test_where_everything_at_hand_keeps_missing_a_skill_is_proposed_and_used_once_accepted(worker):
+    for number in range(40):
+        answer = worker.select(request_id=f"r{number}", intent="summary")
+        worker.feedback(answer.skill_id, -1, request_id=f"r{number}")
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 1
+    (proposed,) = [one for one in worker.ask(SKILLS).skills if one.status == "proposed"]
+    assert proposed.template
+    assert "40 of 40 thumbs pointed down" in proposed.evidence
+    assert list(proposed.intents) == ["summary"]
+    assert {worker.select(request_id=f"p{n}", intent="summary").skill_id for n in range(8)}.isdisjoint({proposed.skill_id})
+    assert change(worker, proposed.skill_id, "accept").status == "accepted"
+    assert worker.select(request_id="accepted", intent="summary").skill_id == proposed.skill_id
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 0
