@@ -260,5 +260,6 @@ def _separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterat
 def object_key(value: str, grammar: Grammar) -> str:
     """The object in comparable form."""
     words = normalise_fact_key(lower_in(value, grammar.code)).split()
-    kept = [word for word in words if word not in grammar.words["determiners"]]
+    days = grammar.calendar.weekdays
+    kept = [word for word in words if word not in grammar.words["determiners"] or word.removesuffix("s") in days]
     return " ".join(kept or words)

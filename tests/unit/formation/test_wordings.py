@@ -96,6 +96,12 @@ def test_a_span_of_dates_holds_between_them(tables: FormationTables) -> None:
         assert fact.valid_until_us == int(datetime(2026, 3, 15, tzinfo=UTC).timestamp() * 1e6)
 
 
+def test_times_of_different_days_are_different_objects(tables: FormationTables) -> None:
+    (monday,) = facts(tables, "Das Wochenmeeting ist montags um 11 Uhr.")
+    (wednesday,) = facts(tables, "Das Wochenmeeting ist mittwochs um 11 Uhr.")
+    assert monday.object_key != wednesday.object_key
+
+
 def test_a_pronoun_finds_whom_the_message_before_spoke_of(tables: FormationTables) -> None:
     (fact,) = facts(tables, "She moved to Cork last year.", recent=("My sister Ruth is a midwife.",))
     assert (fact.subject, fact.predicate, fact.value) == ("ruth", "home_city", "Cork")
