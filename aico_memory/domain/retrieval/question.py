@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,6 +12,9 @@ from aico_memory.domain.language.detection import certain_language
 from aico_memory.domain.retrieval.cues import DateCue, TimeCues
 from aico_memory.domain.retrieval.participants import name_parts, name_weight, without_names
 from aico_memory.domain.retrieval.tokens import fold, words
+
+# Identifiers and numbers are of no language; their letters would pass for short words of one.
+_NUMBERED = re.compile(r"\S*\d\S*")
 
 
 class AskedWord(NamedTuple):
@@ -57,7 +61,8 @@ def read_question(
 
     `model_languages`: what the embedding model speaks; empty: every language.
     """
-    language = certain_language(text, tables.languages) or _likely(text, tables.languages, spoken) or tables.default_language
+    plain = _NUMBERED.sub(" ", text)
+    language = certain_language(plain, tables.languages) or _likely(plain, tables.languages, spoken) or tables.default_language
     ignored = tables.languages.function_words.get(language, frozenset())
     parts = name_parts(participants, ignored)
     bare = without_names(text, parts)

@@ -103,6 +103,10 @@ def test_the_scope_s_language_decides_where_the_question_gives_no_sign(tables):
     assert not read(tables, "bicycle", spoken=("en", "tr")).foreign
 
 
+def test_letters_of_an_identifier_are_no_words_of_a_language(tables):
+    assert not read(tables, "fuse clock 4c1d9e0a7l2d5c8n3d").foreign
+
+
 def test_every_shipped_profile_is_read(tmp_path):
     profiles = load_profiles(Home(tmp_path))
     assert {"default", "lexical", "cognitive", "bounded", "utility", "hybrid", "rrf", "bm25"} <= set(profiles)
