@@ -92,18 +92,21 @@ def live(run: Deployment) -> dict[str, str]:
             project_id=marks["project"],
         )
         client.flush(60)
-        [memory, second] = sorted(client.get_all(user)["results"], key=lambda found: found["memory"] != message["content"])
+        group = {"group_id": marks["group"]}
+        records = client.get_all(user, filters={"kind": "record"}, **group)["results"]
+        [memory, second] = sorted(records, key=lambda found: found["memory"] != message["content"])
         assert memory["evidence"] == [event]
-        assert client.search(f"where is {marks['question']}?", user)["results"]
-        assert marks["content"] in client.context(f"bees {marks['question']}", user, session_id=marks["session"])["text"]
+        assert client.search(f"where is {marks['question']}?", user, **group)["results"]
+        shown = client.context(f"bees {marks['question']}", user, session_id=marks["session"], **group)
+        assert marks["content"] in shown["text"]
         chosen = client.select_skill(
             user, f"Explain {marks['selected']} to me", intent="learning", topic=marks["topic"], session_id=marks["session"]
         )
         assert chosen is not None
         thumb = {"reason": "too_brief", "free_text": marks["free_text"], "request_id": chosen["request_id"]}
         client.feedback(user, event, chosen["skill_id"], 1, **thumb)
-        client.update(memory["id"], f"The bees moved to the {marks['update']}", user)
-        client.delete(second["id"], user, reason=marks["reason"])
+        client.update(memory["id"], f"The bees moved to the {marks['update']}", user, **group)
+        client.delete(second["id"], user, reason=marks["reason"], **group)
         slept = client.sleep_now(user, wait=True, timeout_seconds=60)
         assert slept["status"] == "complete"
         # What is refused or cannot be applied may leave traces in logs, audit and dead letters.
