@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import zip_longest
 
 import numpy as np
@@ -13,7 +13,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.formation.language import LanguageTable, guess_language
 from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope, View
-from aico_memory.domain.retrieval.tokens import query_tokens
+from aico_memory.domain.retrieval.tokens import query_tokens, words
 from aico_memory.domain.scopes import subject_for
 from aico_memory.errors import DeadlineExceeded, InvalidMessage, ModelMismatch, NotFound
 from aico_memory.settings.identity import IdentitySettings
@@ -34,7 +34,10 @@ VECTOR, TEXT, FUSED = "vector", "text", "fused"
 _SPARE = 8
 # What one answer may weigh; the bus carries answers of a few megabytes.
 _ANSWER_BYTES = 3 * 1024 * 1024
+# Share of all words of question and message that both have, from which on the one repeats the other.
+_SAME_WORDS = 0.8
 _Ranked = list[tuple[int, float]]
+_Entry = tuple[int, float, Mapping[str, float]]
 
 
 class Answering:
@@ -101,13 +104,8 @@ class Answering:
         records = dict(zip(ranked.memories, self.records(list(ranked.memories.values())), strict=True))
         _order_sources(records, [key for key, _, _ in entries])
         listed = answer.lists.add(retriever=FUSED, milliseconds=sum(ranked.milliseconds.values()))
-        seen: set[tuple[bytes, ...]] = set()
         room = _ANSWER_BYTES
-        for key, score, shares in entries:
-            sources = tuple(sorted({source.event_id for source in records[key].sources}))
-            if sources and sources in seen:
-                continue
-            seen.add(sources)
+        for key, score, shares in _one_a_message(entries, records, said_again(message.text, records)):
             room -= records[key].ByteSize()
             if len(listed.scores) == limit or (room < 0 and listed.scores):
                 break
@@ -205,6 +203,38 @@ class Answering:
             wanted *= 2
         found.update((one.key, admitted[one.key]) for one in kept)
         return [(one.key, one.score) for one in kept]
+
+
+def said_again(question: str, records: Mapping[int, semantic_pb2.MemoryRecord]) -> frozenset[int]:
+    """Which of these are messages whose very words the question is made of, give or take one in five."""
+    asked = frozenset(words(question))
+    found = []
+    for key, record in records.items():
+        if record.kind == RECORD and asked:
+            said = frozenset(words(record.text))
+            if len(asked & said) >= _SAME_WORDS * len(asked | said):
+                found.append(key)
+    return frozenset(found)
+
+
+def _one_a_message(
+    entries: Sequence[_Entry], records: Mapping[int, semantic_pb2.MemoryRecord], again: Set[int]
+) -> list[_Entry]:
+    """Of memories that rest on the same messages the best one, or the message itself where the question repeats it.
+
+    Such a message stands first: who looks for words that were said wants them as they were said.
+    """
+    sources = {key: tuple(sorted({source.event_id for source in records[key].sources})) for key, _, _ in entries}
+    top = entries[0][1] if entries else 0.0
+    kept = [(key, top, shares) for key, _, shares in entries if key in again]
+    seen = {sources[key] for key, _, _ in kept}
+    for entry in entries:
+        source = sources[entry[0]]
+        if entry[0] in again or (source and source in seen):
+            continue
+        seen.add(source)
+        kept.append(entry)
+    return kept
 
 
 def _order_sources(records: Mapping[int, semantic_pb2.MemoryRecord], ranking: Sequence[int]) -> None:

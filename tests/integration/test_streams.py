@@ -48,7 +48,8 @@ class Replayed:
 
 
 def replay_all(root: Path) -> Replayed:
-    deployment = Deployment(root, {"AICO_MEMORY_CLOCK": "manual"})
+    # The streams span three months of the manual clock: the journal keeps what they said, however long the replay takes.
+    deployment = Deployment(root, {"AICO_MEMORY_CLOCK": "manual", "AICO_MEMORY_SET__bus__retention_seconds": "3600"})
     SharedManualClock(deployment.home.manual_clock, from_us(start_of(IN_ORDER[0]))).close()
     deployment.up()
     accounts = {stream.stem: deployment.run("replay", str(stream), "--json").json for stream in IN_ORDER}
