@@ -91,6 +91,12 @@ class ContextSettings(Section):
         le=10_000,
         description="Milliseconds for a tier that did not answer last time.",
     )
+    search_deadline_ms: int = Field(
+        default=5000, ge=20, le=60_000, description="Milliseconds for a search, whose caller waits for hits and nothing else."
+    )
+    search_probe_ms: int = Field(
+        default=1000, ge=5, le=60_000, description="Milliseconds for a tier that did not answer the last search or context."
+    )
     rrf_k: int = Field(default=60, ge=1, le=1000, description="K of reciprocal rank fusion.")
     vector_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the vector list in the fusion.")
     text_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the text list (BM25) in the fusion.")

@@ -61,11 +61,11 @@ class Searching:
     ) -> semantic_pb2.SemanticMatches | None:
         settings = self._settings
         allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
-        total = total_time(settings.deadline_ms, allowance)
+        total = total_time(settings.search_deadline_ms, allowance)
         reserve = min(settings.reserve_ms, total / 4)
-        tiers = Tiers(self._link, self._health, watch, total=total, reserve=reserve, probe=settings.probe_ms)
+        tiers = Tiers(self._link, self._health, watch, total=total, reserve=reserve, probe=settings.search_probe_ms)
         # A model that did not answer last time is given no more than a probe.
-        spare = settings.probe_ms if self._health.missed(MODEL) else total
+        spare = settings.search_probe_ms if self._health.missed(MODEL) else total
         question = questions.semantic_question(
             "fused", request.query, questions.readable_scopes(request.user_id, request.group_id, request.project_id), limit,
             search=request,
