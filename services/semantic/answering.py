@@ -220,20 +220,22 @@ def said_again(question: str, records: Mapping[int, semantic_pb2.MemoryRecord]) 
 def _one_a_message(
     entries: Sequence[_Entry], records: Mapping[int, semantic_pb2.MemoryRecord], again: Set[int]
 ) -> list[_Entry]:
-    """Of memories that rest on the same messages the best one, or the message itself where the question repeats it.
+    """Of memories that rest on the same messages one, in the place of the best: the message itself where it is among them.
 
-    Such a message stands first: who looks for words that were said wants them as they were said.
+    A search finds what was said, in the words in which it was said; `recall` tells what follows from it. A message that
+    the question repeats stands first.
     """
     sources = {key: tuple(sorted({source.event_id for source in records[key].sources})) for key, _, _ in entries}
+    said = {sources[entry[0]]: entry for entry in reversed(entries) if records[entry[0]].kind == RECORD}
     top = entries[0][1] if entries else 0.0
     kept = [(key, top, shares) for key, _, shares in entries if key in again]
     seen = {sources[key] for key, _, _ in kept}
-    for entry in entries:
-        source = sources[entry[0]]
-        if entry[0] in again or (source and source in seen):
+    for key, score, shares in entries:
+        source = sources[key]
+        if key in again or (source and source in seen):
             continue
         seen.add(source)
-        kept.append(entry)
+        kept.append((said[source][0], score, shares) if source in said else (key, score, shares))
     return kept
 
 

@@ -97,7 +97,9 @@ def live(run: Deployment) -> dict[str, str]:
         [memory, second] = sorted(records, key=lambda found: found["memory"] != message["content"])
         assert memory["evidence"] == [event]
         assert client.search(f"where is {marks['question']}?", user, **group)["results"]
-        shown = client.context(f"bees {marks['question']}", user, session_id=marks["session"], **group)
+        # In its own words, so that it is relevant enough to be shown whole.
+        asked = f"Who keeps bees near the {marks['content']} tree? {marks['question']}"
+        shown = client.context(asked, user, session_id=marks["session"], **group)
         assert marks["content"] in shown["text"]
         chosen = client.select_skill(
             user, f"Explain {marks['selected']} to me", intent="learning", topic=marks["topic"], session_id=marks["session"]
