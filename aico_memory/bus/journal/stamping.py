@@ -67,23 +67,26 @@ class Stamped:
     def add_stored(self, value: bytes) -> None:
         """Put a group behind this one that was read back from disk."""
         group = unpack_group_head(value)
-        self.groups.append((KEY.pack(group.first_global), value))
-        self.sizes.append((group.topic, group.count, group.first_global))
-        self.index.append((index_key(group.topic, group.first_global), INDEX_VALUE.pack(group.first_topic, group.count)))
         for run in stored_runs(value, group):
             self.events += [(event_id, header[: SEQUENCES.size]) for _, event_id, header, _ in run.records()]
-        self.moved[group.topic] = (group.last_global, group.first_topic + group.count - 1)
-        self.total = group.last_global
+        self.add_group(value, group.topic, group.count, group.first_global, group.first_topic)
+
+    def add_group(self, value: bytes, topic: bytes, count: int, first_global: int, first_topic: int) -> None:
+        """Put a group behind this one whose events are noted already."""
+        self.groups.append((KEY.pack(first_global), value))
+        self.sizes.append((topic, count, first_global))
+        self.index.append((index_key(topic, first_global), INDEX_VALUE.pack(first_topic, count)))
+        self.moved[topic] = (first_global + count - 1, first_topic + count - 1)
+        self.total = first_global + count - 1
 
 
 class _Group:
     """A group that is being collected."""
 
-    __slots__ = ("_envelopes", "_headers", "_runs", "_seal", "live", "size", "topic")
+    __slots__ = ("_envelopes", "_headers", "_runs", "_seal", "live", "topic")
 
     def __init__(self, topic: bytes) -> None:
         self.topic = topic
-        self.size = 0
         # Headers and envelopes in turn, as they are delivered.
         self.live: list[bytes] = []
         self._runs: list[bytes] = []
@@ -105,12 +108,8 @@ class _Group:
         count = len(self.live) // 2
         first, first_number = total - count + 1, number - count + 1
         head = pack_group_head(self.topic, count, first, first_number)
-        into.groups.append((KEY.pack(first), b"".join((head, *self._runs))))
-        into.sizes.append((self.topic, count, first))
-        into.index.append((index_key(self.topic, first), INDEX_VALUE.pack(first_number, count)))
+        into.add_group(b"".join((head, *self._runs)), self.topic, count, first, first_number)
         into.batches.append(b"".join((batch_head(self.topic, epoch, count), *self.live)))
-        into.moved[self.topic] = (total, number)
-        into.total = total
 
     def _close_run(self) -> None:
         if self._headers and self._seal is not None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aico_memory.bus.journal.layout import INDEX_VALUE, KEY, SEQUENCES, index_key, stored_runs
 from aico_memory.bus.journal.segment import Segment, sync_folder
+from aico_memory.bus.journal.stamping import Stamped
 
 _CHUNK_BYTES = 4 * 1024 * 1024
-Pair = tuple[bytes, bytes]
 
 
 def thin(segment: Segment, topics_gone: frozenset[bytes]) -> Segment:
@@ -34,20 +33,14 @@ def thin(segment: Segment, topics_gone: frozenset[bytes]) -> Segment:
 
 
 def _copy(segment: Segment, thinned: Segment, topics_gone: frozenset[bytes]) -> None:
-    groups: list[Pair] = []
-    events: list[Pair] = []
-    index: list[Pair] = []
-    size = 0
+    part, size = Stamped(), 0
     for group, value in segment.groups():
         if group.topic in topics_gone:
             continue
-        groups.append((KEY.pack(group.first_global), value))
-        index.append((index_key(group.topic, group.first_global), INDEX_VALUE.pack(group.first_topic, group.count)))
-        for run in stored_runs(value, group):
-            events += [(event_id, header[: SEQUENCES.size]) for _, event_id, header, _ in run.records()]
+        part.add_stored(value)
         size += len(value)
         if size > _CHUNK_BYTES:
-            thinned.append(groups, events, index)
-            groups, events, index, size = [], [], [], 0
-    if groups:
-        thinned.append(groups, events, index)
+            thinned.append(part.groups, part.events, part.index)
+            part, size = Stamped(), 0
+    if part.groups:
+        thinned.append(part.groups, part.events, part.index)
