@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import yaml
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 from aico_memory.domain.gate.calibration import Calibration, Measured, calibrate, mistakes
 from aico_memory.domain.gate.comparing import wording_contradicts
 from aico_memory.errors import ConfigurationInvalid
+from aico_memory.models.config_files import read_mapping
 from aico_memory.models.embedder import Vectors
 from aico_memory.paths import Home, shipped_config
 from aico_memory.settings.root import Settings
@@ -41,7 +41,7 @@ def pairs_file() -> Path:
 
 def load_sets(path: Path) -> dict[str, list[dict[str, str]]]:
     """Language -> sets of statements about one matter each. ConfigurationInvalid names the set that is wrong."""
-    content = _read(path)
+    content = read_mapping(path)
     for language, sets in content.items():
         for place, one in enumerate(sets):
             if set(one) != {"base", *_WRITTEN}:
@@ -116,7 +116,7 @@ def load_calibrations(home: Home) -> dict[str, Chosen]:
         for path in sorted(folder.glob("*.yaml")):
             if path.name == PAIRS:
                 continue
-            content = _read(path)
+            content = read_mapping(path)
             try:
                 found[str(content["fingerprint"])] = Chosen(ThresholdSettings.model_validate(content["thresholds"]), path.name)
             except (KeyError, ValidationError) as error:
@@ -138,16 +138,6 @@ def thresholds_of(fingerprint: str, figures: PredictionErrorSettings) -> Chosen:
     if fingerprint in figures.calibrated:
         return Chosen(figures.calibrated[fingerprint], "calibrated")
     return Chosen(figures.default, "default: this model is not calibrated")
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigurationInvalid(f"{path} cannot be read: {error}") from error
-    if not isinstance(content, dict):
-        raise ConfigurationInvalid(f"{path} must hold a mapping")
-    return content
 
 
 def _digest(text: str) -> str:

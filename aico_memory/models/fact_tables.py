@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from aico_memory.domain.formation.grammar import (
     Calendar,
     FormationTables,
@@ -23,10 +21,9 @@ from aico_memory.domain.formation.grammar import (
 from aico_memory.domain.formation.inflection import Forms, english_forms, german_forms, turkish_stems
 from aico_memory.domain.formation.observe import Signals
 from aico_memory.errors import ConfigurationInvalid
-from aico_memory.paths import Home, config_file, shipped_config
+from aico_memory.models.config_files import files_of, read_mapping
+from aico_memory.paths import Home, config_file
 
-# The C loader reads the tables ten times faster, where it was built.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _EXPRESSIONS = ("system", "injection", "correction", "decision", "preference", "fact")
 _WORDS = ("urgency", "profanity", "positive", "negative", "negations")
 PREDICATES_FILE = "predicates.yaml"
@@ -69,15 +66,12 @@ _MARKS = (
 
 def load_formation_tables(home: Home) -> FormationTables:
     """Grammars of every language that has one, and the predicates; ConfigurationInvalid names file and key."""
-    files: dict[str, Path] = {}
-    for folder in (shipped_config() / FOLDER, home.config / FOLDER):
-        files.update({path.stem: path for path in sorted(folder.glob("*.yaml"))})
     grammars: dict[str, Grammar] = {}
     signals: dict[str, Signals] = {}
     predicates = config_file(home, PREDICATES_FILE)
-    known = _read(predicates)
-    for code, path in sorted(files.items()):
-        content = _read(path)
+    known = read_mapping(predicates)
+    for code, path in sorted(files_of(home, FOLDER).items()):
+        content = read_mapping(path)
         if "facts" in content:
             nouns = _guarded(predicates, partial(_nouns_of, known, code))
             grammars[code] = _guarded(path, partial(_grammar, code, content["facts"], nouns))
@@ -89,16 +83,6 @@ def load_formation_tables(home: Home) -> FormationTables:
 def _nouns_of(content: Mapping[str, Any], code: str) -> frozenset[str]:
     """Every noun that names a well-known predicate in a language."""
     return frozenset(str(noun) for entry in content["predicates"].values() for noun in entry.get(code, {}).get("nouns", ()))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigurationInvalid(f"{path} cannot be read: {error}") from error
-    if not isinstance(content, dict):
-        raise ConfigurationInvalid(f"{path} must hold a mapping")
-    return content
 
 
 def _guarded(path: Path, build: Callable[[], T]) -> T:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-import yaml
-
 from aico_memory.domain.formation.entities import Gazetteer, slug
 from aico_memory.errors import ConfigurationInvalid
+from aico_memory.models.config_files import read_mapping
 from aico_memory.paths import Home, config_file
 
 ENTITIES_FILE = "entities.yaml"
@@ -17,7 +13,7 @@ ENTITIES_FILE = "entities.yaml"
 def load_gazetteer(home: Home) -> Gazetteer:
     """Known names; ConfigurationInvalid where the file is not of its form."""
     path = config_file(home, ENTITIES_FILE)
-    content = _read(path)
+    content = read_mapping(path)
     names: dict[str, str] = {}
     if not isinstance(content.get("names"), dict):
         raise ConfigurationInvalid(f"{path}: `names` must hold a mapping")
@@ -28,13 +24,3 @@ def load_gazetteer(home: Home) -> Gazetteer:
             names.update((str(spelling).casefold(), uri) for spelling in (name, *spellings))
     longest = max((len(name.split()) for name in names), default=1)
     return Gazetteer(names, frozenset(str(word).casefold() for word in content.get("not_names", ())), longest)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigurationInvalid(f"{path} cannot be read: {error}") from error
-    if not isinstance(content, dict):
-        raise ConfigurationInvalid(f"{path} must hold a mapping")
-    return content

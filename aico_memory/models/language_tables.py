@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
 from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.language.tables import PhraseTable, table_of
 from aico_memory.errors import ConfigurationInvalid
-from aico_memory.paths import Home, config_file, shipped_config
+from aico_memory.models.config_files import files_of, read_mapping
+from aico_memory.paths import Home, config_file
 
 FOLDER = "language"
 FUNCTION_WORDS = "stopwords.yaml"
@@ -18,20 +17,13 @@ FUNCTION_WORDS = "stopwords.yaml"
 
 def load_tables(home: Home) -> dict[str, PhraseTable]:
     """All tables by language code, English first; ConfigurationInvalid names file and key."""
-    files: dict[str, Path] = {}
-    for folder in (shipped_config() / FOLDER, home.config / FOLDER):
-        files.update({path.stem: path for path in sorted(folder.glob("*.yaml"))})
+    files = files_of(home, FOLDER)
     order = sorted(files, key=lambda code: (code != "en", code))
     return {code: _read(code, files[code]) for code in order}
 
 
 def _read(code: str, path: Path) -> PhraseTable:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ConfigurationInvalid(f"{path} is no valid YAML: {error}") from error
-    if not isinstance(content, Mapping):
-        raise ConfigurationInvalid(f"{path} must hold a mapping")
+    content = read_mapping(path)
     try:
         return table_of(code, content)
     except ValueError as error:
@@ -41,7 +33,7 @@ def _read(code: str, path: Path) -> PhraseTable:
 def load_function_words(home: Home) -> LanguageTable:
     """Function words and letters by which a text's language is guessed (`stopwords.yaml`)."""
     path = config_file(home, FUNCTION_WORDS)
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content = read_mapping(path)
     try:
         languages: Mapping[str, Mapping[str, list[str]]] = content["languages"]
         return LanguageTable(

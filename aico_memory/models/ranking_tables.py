@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from aico_memory.domain.retrieval.cues import CueTable, TimeCues, joined
 from aico_memory.domain.retrieval.ranking import Profile, profile_of
 from aico_memory.domain.retrieval.tokens import fold
 from aico_memory.errors import ConfigurationInvalid
-from aico_memory.paths import Home, config_file, shipped_config
+from aico_memory.models.config_files import files_of, read_mapping
+from aico_memory.paths import Home, config_file
 
 CUES_FILE = "time_cues.yaml"
 FOLDER = "ranking"
@@ -22,34 +21,21 @@ def load_time_cues(home: Home) -> TimeCues:
     """Words of time of every language; ConfigurationInvalid names the file."""
     path = config_file(home, CUES_FILE)
     try:
-        return joined([_cue_table(entry) for entry in _read(path)["languages"].values()])
+        return joined([_cue_table(entry) for entry in read_mapping(path)["languages"].values()])
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise ConfigurationInvalid(f"{path} must hold `languages`, each with lists of words: {error}") from error
 
 
 def load_profiles(home: Home) -> dict[str, Profile]:
     """All ranking profiles by name; ConfigurationInvalid names the file that is wrong."""
-    files: dict[str, Path] = {}
-    for folder in (shipped_config() / FOLDER, home.config / FOLDER):
-        files.update({path.stem: path for path in sorted(folder.glob("*.yaml"))})
-    return {name: _profile(name, path) for name, path in files.items()}
+    return {name: _profile(name, path) for name, path in files_of(home, FOLDER).items()}
 
 
 def _profile(name: str, path: Path) -> Profile:
     try:
-        return profile_of(name, _read(path))
+        return profile_of(name, read_mapping(path))
     except (TypeError, ValueError, AttributeError) as error:
         raise ConfigurationInvalid(f"{path}: {error}") from error
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ConfigurationInvalid(f"{path} is no valid YAML: {error}") from error
-    if not isinstance(content, Mapping):
-        raise ConfigurationInvalid(f"{path} must hold a mapping")
-    return content
 
 
 def _cue_table(entry: Mapping[str, Any]) -> CueTable:
