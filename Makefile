@@ -41,11 +41,11 @@ $(BIN)/python:
 venv: $(BIN)/python ## Make the environment in .venv.
 
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing (PyTorch for the processor first, without CUDA; about two minutes)"
+	@echo "Installing (PyTorch first; two to five minutes)"
 	$(PIP) install -q $(PIP_OPTIONS) $(TORCH_OPTIONS) -c constraints.txt "$$(grep '^torch==' constraints.txt)"
 	$(PIP) install -q $(PIP_OPTIONS) -c constraints.txt -e '.[dev]'
 	@if $(PIP) list 2>/dev/null | grep -q '^nvidia-'; then \
-		echo "This PyTorch carries CUDA, which is not needed; TORCH_OPTIONS can name an index of builds without it." >&2; fi
+		echo "This PyTorch carries CUDA, which is not needed: make clean, then name an index of builds without it: make TORCH_OPTIONS='--index-url …' install" >&2; fi
 	@touch $@
 
 install: $(INSTALLED) ## Install the pinned versions into .venv.

@@ -11,12 +11,17 @@ import os
 import struct
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
+from zoneinfo import ZoneInfo
 
 from aico_memory.errors import InvalidMessage, NaiveTime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ZONE_MEND = "Give a zone such as Europe/Lisbon."
+# As many as there are, and some that are none.
+_ZONES = 1024
 _MICROSECOND = timedelta(microseconds=1)
 _CELL = struct.Struct("<q")
 
@@ -95,6 +100,16 @@ def require_zone(moment: datetime) -> datetime:
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise NaiveTime(f"The time {moment.isoformat()} has no zone")
     return moment.astimezone(UTC)
+
+
+@lru_cache(_ZONES)
+def is_zone(name: str) -> bool:
+    """Whether this is the name of an IANA zone that this machine knows."""
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
 
 
 def to_us(moment: datetime) -> int:

@@ -21,6 +21,8 @@ class AicoMemoryError(Exception):
         super().__init__(detail)
         self.detail = detail
         self.mend = mend if mend else self.default_mend
+        # Where a publish was not acknowledged: the events that may arrive all the same.
+        self.event_ids: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.detail} ({self.code}). {self.mend}"
@@ -86,7 +88,7 @@ class StorageFull(AicoMemoryError):
     """The disk or a store's bound is full; deliveries go on, durable publishes wait."""
 
     code = "storage_full"
-    default_mend = "Free disk space, or lower the retention in config/memory.yaml (bus.retention)."
+    default_mend = "Free disk space, or lower bus.retention_hours or bus.retention_bytes in config/memory.yaml."
 
 
 class NotFound(AicoMemoryError):
@@ -108,6 +110,12 @@ class InvalidReward(InvalidMessage):
 
     code = "invalid_reward"
     default_mend = "Give -1 (thumbs down), 0 or 1 (thumbs up)."
+
+
+class InvalidFeedback(InvalidMessage):
+    """A feedback whose reason, text or ids cannot be accepted; its reward is fine."""
+
+    code = "validation_error"
 
 
 class DeadlineExceeded(AicoMemoryError):
@@ -156,14 +164,14 @@ class ImmutableItem(AicoMemoryError):
     """An immutable item cannot be edited, merged, superseded or deleted."""
 
     code = "immutable"
-    default_mend = "Review the candidate beside it, or lift the anchor first."
+    default_mend = "Review the candidate beside it, or lift the anchor first (`pin --mutable`)."
 
 
 class RefusedTransition(AicoMemoryError):
     """The trust lifecycle does not lead from the one state to the other."""
 
     code = "refused_transition"
-    default_mend = "See the lifecycle in ARCHITECTURE.md for the transitions that exist."
+    default_mend = "What leads where is drawn in ARCHITECTURE.md, Trust lifecycle."
 
 
 class NaiveTime(InvalidMessage):

@@ -68,6 +68,11 @@ class Home:
         return self.run / "processes.json"
 
     @property
+    def read_only(self) -> Path:
+        """While this file is there no process of the home writes; see aico_memory/bus/read_only.py."""
+        return self.root / "read_only.json"
+
+    @property
     def manual_clock(self) -> Path:
         return self.root / "clock"
 

@@ -6,6 +6,8 @@ A scenario is YAML (or JSON lines: the first line the heading, then one step a l
 * `message {label, user, session, role, name, content, said, metadata, group, project, zone}`
 * `consent {user, behavioral}` · `select {label, user, session, message, intent, sentiment, time_of_day, topic}`
 * `feedback {label, user, message: <label>, skill or of: <label of a select>, reward, reason, free_text}`
+* `suggest {user, suggestion, type, value, reason}` · `decide {user, suggestion, outcome, reason}`
+* `outcome {user, suggestion, type, value, outcome, reason, evidence}`
 * `update {user, of: <label of a message>, text}` · `invalidate {user, of, reason}`
 * `repeat {of: <label>}`: the same event once more
 * `refused {identity, role, <verb>: {…}, expect: <code>}`: published by somebody who may not
@@ -34,7 +36,7 @@ from aico_memory.cli.clock import parse_duration
 from aico_memory.clock import parse_time, to_us
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.recording import create_recording, new_header, stream_event_id
-from aico_memory.contracts.v1 import behavioral_pb2, recording_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, outcomes_pb2, recording_pb2, semantic_pb2, working_pb2
 from aico_memory.ids import derive_id
 
 DEFAULT_PAUSE = "30s"
@@ -56,7 +58,8 @@ class Scenario:
         self._labelled: dict[str, recording_pb2.RecordedFrame] = {}
         self._verbs: dict[str, Callable[[Step], Message]] = {
             "message": self._message, "consent": self._consent, "select": self._select, "feedback": self._feedback,
-            "update": self._update, "invalidate": self._invalidate,
+            "update": self._update, "invalidate": self._invalidate, "suggest": self._suggest, "decide": self._decide,
+            "outcome": self._outcome,
         }  # fmt: skip
 
     def frames(self) -> list[recording_pb2.RecordedFrame]:
@@ -152,6 +155,38 @@ class Scenario:
             free_text=body.get("free_text", ""),
             timestamp=self._now_us,
             request_id=self._request(str(body["of"])) if "of" in body else "",
+        )
+
+    def _suggest(self, body: Step) -> Message:
+        return outcomes_pb2.SuggestionMade(
+            user_id=body["user"],
+            suggestion_id=body["suggestion"],
+            type=body["type"],
+            value=body.get("value", ""),
+            reason=body.get("reason", ""),
+            created_us=self._now_us,
+        )
+
+    def _decide(self, body: Step) -> Message:
+        return outcomes_pb2.DecideSuggestion(
+            user_id=body["user"],
+            suggestion_id=body["suggestion"],
+            outcome=body["outcome"],
+            reason=body.get("reason", ""),
+            decided_us=self._now_us,
+        )
+
+    def _outcome(self, body: Step) -> Message:
+        return behavioral_pb2.OutcomeRecorded(
+            user_id=body["user"],
+            suggestion_id=body["suggestion"],
+            type=body["type"],
+            value=body.get("value", ""),
+            outcome=body["outcome"],
+            reason=body.get("reason", ""),
+            evidence=body.get("evidence", ()),
+            created_us=self._now_us,
+            decided_us=self._now_us,
         )
 
     def _update(self, body: Step) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from tests.support.deployment import Deployment, MakeDeployment
 # No timing is a test: how fast an example runs says something about the machine.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+# Nor is how long a disk takes for a sync: what is started for tests has longer to answer than a person would wait.
+for _name, _seconds in (("connect", 8), ("handshake", 6), ("request", 30), ("command", 60)):
+    os.environ.setdefault(f"AICO_MEMORY_SET__link__{_name}_seconds", str(_seconds))
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,10 @@ def hand_written() -> list[Path]:
     return sorted(path for path in files if GENERATED not in path.parents)
 
 
+def of_tests() -> list[Path]:
+    return sorted((ROOT / "tests").rglob("*.py"))
+
+
 def place(path: Path) -> str:
     """`domain` for aico_memory/domain/x.py, `errors` for aico_memory/errors.py, `services` for services/…"""
     parts = path.relative_to(ROOT).with_suffix("").parts
@@ -101,9 +105,17 @@ def test_modules_are_small_and_do_not_print(path: Path) -> None:
         assert not is_print, f"{path}:{node.lineno} prints; use the log or the console of the command line"
 
 
+def test_modules_of_tests_are_small() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in of_tests()}
+    assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}, "too long: cut them by idea"
+
+
 def test_tests_never_sleep() -> None:
-    for path in sorted((ROOT / "tests").rglob("*.py")):
+    for path in of_tests():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                renamed = {alias.name for alias in node.names if alias.asname} & {"time", "asyncio", "sleep"}
+                assert not renamed, f"{path}:{node.lineno} gives {renamed} another name, under which a sleep would not be seen"
             if isinstance(node, ast.Call) and ast.unparse(node.func) in {"time.sleep", "asyncio.sleep", "sleep"}:
                 zero = len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and node.args[0].value == 0
                 assert zero, f"{path}:{node.lineno} sleeps; wait for the event itself"

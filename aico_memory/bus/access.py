@@ -24,9 +24,10 @@ REPLY_TOPIC = re.compile(r"memory/reply/([a-z0-9][a-z0-9_-]{0,63})/[0-9a-f]{32}/
 READY_TOPIC = re.compile(r"_bus/ready/[0-9a-f]{32}/[0-9a-zA-Z_-]{1,64}/")
 ControlVerb = Literal[
     "ping", "report", "consumers", "consumer_remove", "topics", "connections", "statistics",
-    "dead_letters", "dead_letter_settle",
+    "dead_letters", "dead_letter_settle", "read_only", "read_only_state",
 ]  # fmt: skip
 ALL_USERS: Literal["all"] = "all"
+STOP_VERB = "read_only"
 Scopes = Literal["all"] | tuple[str, ...]
 
 
@@ -141,7 +142,14 @@ def refuse_read(identity: Identity, prefix: str) -> AicoMemoryError | None:
 
 def refuse_control(identity: Identity, verb: str) -> AicoMemoryError | None:
     """Why this identity may not put this question to the broker, or None where it may."""
-    return None if verb in identity.role.controls else _denied(identity, f"ask the broker for {verb!r}")
+    if verb not in identity.role.controls:
+        return _denied(identity, f"ask the broker for {verb!r}")
+    if verb == STOP_VERB and identity.scopes != ALL_USERS:
+        return AccessDenied(
+            f"The identity {identity.name!r} is bound to certain users; stopping all writing concerns all of them",
+            "Ask an identity without bounds to do it.",
+        )
+    return None
 
 
 def _allowed(prefixes: tuple[str, ...], topic: str) -> bool:

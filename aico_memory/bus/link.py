@@ -251,7 +251,9 @@ class Link:
             return
         self._closed = True
         atexit.unregister(self.close)
-        if self._loop.thread.is_alive():
+        if self._loop.thread.ident is None:
+            self._loop.discard()
+        elif self._loop.thread.is_alive():
             self._loop.stop(self._settings.close_seconds if self.connected else 0)
             if threading.current_thread() is not self._loop.thread:
                 self._loop.thread.join(self._settings.close_seconds + 2)

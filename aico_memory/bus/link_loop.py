@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 from aico_memory import __version__
 from aico_memory.bus.address import BusAddress
 from aico_memory.bus.link_handshake import Turn, Verdict
+from aico_memory.bus.link_liveness import Liveness, Way
 from aico_memory.bus.link_sockets import Connection
 from aico_memory.bus.link_tickets import Ticket
 from aico_memory.bus.link_traffic import Traffic
@@ -31,6 +32,8 @@ _BURST = 256
 # Refusals in a row before a refusal counts: a key that was just added may be read a moment later.
 _REFUSALS = 2
 _TICK = 0.25
+# As a plain number: an enum's `&` takes longer than reading a frame.
+_POLLIN = int(zmq.POLLIN)
 
 
 class LinkLoop:
@@ -69,8 +72,8 @@ class LinkLoop:
         self._retry_at = 0.0
         self._pause = settings.retry_seconds_first
         self._refusals = 0
-        self._heard = {"dealer": 0.0, "delivery": 0.0}
-        self._pinged_at = 0.0
+        # A tick more: what a busy machine adds to every poll is no absence.
+        self._liveness = Liveness(settings, 2 * _TICK)
         # A frame the socket would not take yet.
         self._held: bytes | None = None
         self._blocked = False
@@ -108,6 +111,10 @@ class LinkLoop:
 
         self.submit(close)
 
+    def discard(self) -> None:
+        """End a loop whose thread was never started."""
+        self._end()
+
     def _run(self) -> None:
         try:
             self._reset_poller()
@@ -125,6 +132,9 @@ class LinkLoop:
         if self._wake_read in events:
             os.read(self._wake_read, 4096)
         self._woken = False
+        away = self._liveness.looked(now)
+        self._attempted_at += away
+        self._hello_at += away
         while self._commands:
             self._commands.popleft()()
         while self._incoming:
@@ -181,13 +191,14 @@ class LinkLoop:
         self._turned(None, error, final)
 
     def _receive(self, connection: Connection, events: Mapping[object, int], now: float) -> None:
-        for name, socket in (("dealer", connection.dealer), ("delivery", connection.delivery)):
-            for _ in range(_BURST if events.get(socket, 0) & zmq.POLLIN else 0):
+        ways: tuple[tuple[Way, zmq.Socket[bytes]], ...] = (("dealer", connection.dealer), ("delivery", connection.delivery))
+        for name, socket in ways:
+            for _ in range(_BURST if events.get(socket, 0) & _POLLIN else 0):
                 try:
                     data = socket.recv(zmq.NOBLOCK)
                 except zmq.Again:
                     break
-                self._heard[name] = now
+                self._liveness.heard(name, now)
                 try:
                     if name == "dealer":
                         self._router_frame(data, now)
@@ -219,7 +230,7 @@ class LinkLoop:
         self._welcome = welcome
         self._pause = self._settings.retry_seconds_first
         self._refusals = 0
-        self._heard = {"dealer": now, "delivery": now}
+        self._liveness.established(now)
         self.traffic.established(welcome.epoch)
         self._turned(welcome, None, False)
 
@@ -254,13 +265,11 @@ class LinkLoop:
         self.traffic.out.append(self.traffic.hello(hello))
 
     def _silent(self, now: float) -> bool:
-        quiet = now - self._heard["dealer"]
-        if quiet > self._settings.ping_seconds and now - self._pinged_at > self._settings.ping_seconds:
-            self._pinged_at = now
+        if self._liveness.ping_due(now):
             self.traffic.out.append(bytes([Kind.PING]))
-        if now - self._heard["delivery"] > self._settings.liveness_seconds / 2:
+        if self._liveness.probe_due(now):
             self.traffic.probe()
-        return max(quiet, now - self._heard["delivery"]) > self._settings.liveness_seconds
+        return self._liveness.silent(now)
 
     def _send(self, connection: Connection) -> None:
         traffic = self.traffic

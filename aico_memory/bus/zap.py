@@ -17,7 +17,7 @@ import zmq
 from zmq.utils import z85
 
 from aico_memory.bus.access import AccessRules, Identity
-from aico_memory.errors import AicoMemoryError
+from aico_memory.errors import AicoMemoryError, StoreCorrupt
 from aico_memory.log import get_logger
 from aico_memory.paths import Home
 from aico_memory.vault.curve_keys import AuthorizedIdentity, authorized_path, list_identities
@@ -58,17 +58,24 @@ def judge(frames: list[bytes], admitted: Mapping[bytes, str], banned: Callable[[
 
 
 class AuthorizedKeys:
-    """The list of who is let in, read again when its file changes."""
+    """The list of who is let in, read again when its file changes.
+
+    A list that cannot be read (damaged, or taken away) lets nobody new in, and whoever was on the last
+    one stays: a slip of an editor must not cut every process off. `unreadable` says so until it is mended.
+
+    Raises StoreCorrupt where the first one cannot be read.
+    """
 
     def __init__(self, home: Home, rules: AccessRules) -> None:
         self._home = home
         self._rules = rules
         self._path = authorized_path(home)
-        self._mark: tuple[int, int, int] | None = None
         self._checked = 0.0
+        self.unreadable = ""
         self.by_key: Mapping[bytes, str] = MappingProxyType({})
         self.by_user_id: Mapping[str, Identity] = MappingProxyType({})
-        self.refresh(force=True)
+        self._mark = self._stat()
+        self._replace(list_identities(home))
 
     def refresh(self, force: bool = False) -> frozenset[str] | None:
         """Read the list if its file changed; the User-Ids that lost or changed their rights, None where nothing changed."""
@@ -79,13 +86,16 @@ class AuthorizedKeys:
         mark = self._stat()
         if mark == self._mark:
             return None
-        try:
-            listed = [] if mark is None else list_identities(self._home)
-        except AicoMemoryError as error:
-            # A list that cannot be read lets nobody in.
-            _log.error("authorised keys unreadable", error=str(error))
-            listed = []
         self._mark = mark
+        try:
+            if mark is None:
+                raise StoreCorrupt(f"{self._path} is gone", "Restore it from a backup.")
+            listed = list_identities(self._home)
+        except AicoMemoryError as error:
+            _log.error("authorised keys unreadable", error=str(error))
+            self.unreadable = str(error)
+            return None
+        self.unreadable = ""
         return self._replace(listed)
 
     def identity(self, user_id: str) -> Identity | None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+import typer
+
 from aico_memory.cli.app import app
 from aico_memory.cli.face import Exit, Face, hoist
-from aico_memory.errors import AicoMemoryError, from_os_error
+from aico_memory.errors import AicoMemoryError, InvalidMessage, from_os_error
 from aico_memory.paths import find_home
 
+# The root of what typer says of wrong usage, whichever click it stands on.
+WRONG_USAGE: type[Exception] = typer.BadParameter.__mro__[1]
+USAGE_MEND = "`aico-memory COMMAND --help` shows what it takes."
 __all__ = ["app", "main"]
 
 
@@ -18,15 +23,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     from aico_memory.cli import (  # noqa: F401  (they register their commands)
         behavior,
         bench,
+        bench_deployment,
+        bench_skills,
         clock,
         disclosure,
         doctor,
         facts,
         graph,
+        guardrails,
         keys,
         learning,
         lifecycle,
         memory,
+        outcomes,
+        read_only,
         review,
         sleep,
         status,
@@ -35,17 +45,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         topics,
     )  # fmt: skip
 
-    arguments = hoist(sys.argv[1:] if argv is None else argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in given
     try:
-        app(args=arguments, prog_name="aico-memory")
+        # Wrong usage is told by typer in a box, and to programs like every other error.
+        ended = app(args=hoist(given), prog_name="aico-memory", standalone_mode=not as_json)
+        return ended if isinstance(ended, int) else Exit.OK
+    except WRONG_USAGE as error:
+        return Face(find_home(), as_json=True).fail(
+            InvalidMessage(str(getattr(error, "message", error)) or "A command is missing", USAGE_MEND)
+        )
     except AicoMemoryError as error:
-        return Face(find_home(), as_json="--json" in arguments).fail(error)
+        return Face(find_home(), as_json=as_json).fail(error)
     except BrokenPipeError:
         # The reader of our output has gone (`| head`).
         sys.stderr.close()
         return Exit.OK
     except OSError as error:
-        return Face(find_home(), as_json="--json" in arguments).fail(from_os_error(error))
-    except KeyboardInterrupt:
+        return Face(find_home(), as_json=as_json).fail(from_os_error(error))
+    except (KeyboardInterrupt, typer.Abort):
         return 130
-    return Exit.OK

@@ -102,6 +102,12 @@ def _keys(source: str) -> str:
     return words.get(source, escape(source))
 
 
+def say_progress(face: Face, line: str) -> None:
+    """How a start goes on, for people."""
+    if not face.as_json:
+        face.err.print(f"[dim]{escape(line)}[/]")
+
+
 def echo_line(face: Face, name: str, line: str) -> None:
     """A log line of one process on the terminal."""
     level, text = readable(name, line)

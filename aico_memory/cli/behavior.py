@@ -6,10 +6,13 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from typer.core import TyperGroup
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
 from aico_memory.cli.memory import User
+from aico_memory.client.learning_verbs import Explanation
+from aico_memory.domain.behavioral.records import NO_CONSENT
 
 PANEL = "Behaviour"
 
@@ -20,7 +23,7 @@ def skills(context: typer.Context, user: User = "me") -> None:
     face = face_of(context)
     with face.client() as client:
         found = client.skills(user)
-    columns = ("skill_id", "name", "confidence", "uses", "positive", "negative")
+    columns = ("skill_id", "name", "type", "status", "confidence", "uses", "positive", "negative")
     face.show(found, lambda data: face.table(columns, [[entry.get(key) for key in columns] for entry in data]))
 
 
@@ -41,15 +44,57 @@ def select_skill(
         chosen = client.select_skill(
             user, message, intent=intent, sentiment=sentiment, time_of_day=time_of_day, topic=topic, request_id=request_id
         )
-    face.show(chosen, lambda data: _print_choice(face, data))
+        why = client.explain_selection(chosen["request_id"], user) if chosen and not face.as_json else None
+    face.show(chosen, lambda data: _print_choice(face, data, why))
 
 
 @command(
-    app,
-    "feedback",
-    "feedback answer-17 concise_answer 1 --user ana",
-    "feedback answer-18 concise_answer -1 -u ana --reason too_brief",
+    app, "apply-skill", "apply-skill 'Why does this loop never end?' --prompt 'You are a helpful tutor.' --user ana",
     panel=PANEL,
+)  # fmt: skip
+def apply_skill(
+    context: typer.Context,
+    message: str,
+    prompt: Annotated[str, typer.Option(help="The system prompt that the skill's words are appended to.")] = "",
+    user: User = "me",
+    intent: Annotated[str | None, typer.Option(help="Worked out from the message where it is not given.")] = None,
+    sentiment: Annotated[str | None, typer.Option(help="positive, neutral or negative.")] = None,
+    time_of_day: Annotated[str | None, typer.Option(help="morning, afternoon, evening or night.")] = None,
+    topic: Annotated[str | None, typer.Option(help="What it is about.")] = None,
+    request_id: Annotated[str | None, typer.Option(help="Names this selection in later feedback.")] = None,
+) -> None:
+    """Choose how to answer, and print the system prompt with the chosen skill's words behind it."""
+    face = face_of(context)
+    with face.client() as client:
+        applied = client.apply_skill(
+            user, prompt, message, intent=intent, sentiment=sentiment, time_of_day=time_of_day, topic=topic,
+            request_id=request_id,
+        )  # fmt: skip
+    face.show(applied, lambda data: face.write(data["prompt"]))
+
+
+class _FeedbackGroup(TyperGroup):
+    """`feedback classify TEXT` and `feedback give …`; without the word `give` a judgement is meant."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [GIVE, *args]
+        return super().parse_args(ctx, args)
+
+
+GIVE = "give"
+feedback_commands = typer.Typer(
+    cls=_FeedbackGroup, rich_markup_mode="rich", no_args_is_help=True,
+    help="Say whether an answer was good; `feedback answer-17 concise_response 1` is short for `feedback give …`.",
+)  # fmt: skip
+app.add_typer(feedback_commands, name="feedback", rich_help_panel=PANEL)
+
+
+@command(
+    feedback_commands,
+    GIVE,
+    "feedback answer-17 concise_response 1 --user ana",
+    "feedback answer-18 concise_response -1 -u ana --reason too_brief",
     negative_numbers=True,
 )
 def feedback(
@@ -74,17 +119,45 @@ def feedback(
     face.show(result, lambda data: face.out.print(f"{data['status']}, confidence {data['new_confidence']}"))
 
 
-@command(app, "consent", "consent --behavioral --user ana", "consent --no-behavioral --user ana", panel=PANEL)
+@command(
+    feedback_commands,
+    "classify",
+    "feedback classify 'Das war mir viel zu lang.'",
+    "feedback classify 'Trop court' --language fr",
+)
+def classify(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="What a person wrote of an answer.")],
+    language: Annotated[str | None, typer.Option(help="ISO 639-1 code; guessed where it is not given.")] = None,
+) -> None:
+    """What a text says of an answer, in six categories; nothing is stored."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.read_feedback(text, language)
+
+    def show(data: dict[str, Any]) -> None:
+        ranked = sorted(data["scores"].items(), key=lambda item: -item[1])
+        face.table(("category", "score"), [[name, f"{score:.3f}"] for name, score in ranked])
+        face.out.print(f"[dim]language {escape(data['language'])}, answered by {escape(data['answered_by'])}[/]")
+
+    face.show(found, show)
+
+
+@command(
+    app, "consent", "consent --user ana", "consent --behavioral --user ana", "consent --no-behavioral --user ana", panel=PANEL
+)  # fmt: skip
 def consent(
     context: typer.Context,
-    behavioral: Annotated[bool, typer.Option("--behavioral/--no-behavioral", help="Learning from this user's feedback.")],
+    behavioral: Annotated[
+        bool | None, typer.Option("--behavioral/--no-behavioral", help="Learning from this user's feedback; without: shown.")
+    ] = None,
     user: User = "me",
 ) -> None:
-    """Allow or forbid learning from a user's behaviour."""
+    """Show, allow or forbid learning from a user's behaviour."""
     face = face_of(context)
     with face.client() as client:
         state = client.set_consent(user, behavioral=behavioral)
-    face.show(state if isinstance(state, dict) else {"behavioral": behavioral}, lambda data: face.out.print(escape(str(data))))
+    face.show(state, lambda data: face.out.print(", ".join(f"{name} {'on' if on else 'off'}" for name, on in data.items())))
 
 
 def _reward(text: str) -> int:
@@ -99,7 +172,7 @@ def _reward(text: str) -> int:
     return reward
 
 
-def _print_choice(face: Face, chosen: dict[str, Any]) -> None:
+def _print_choice(face: Face, chosen: dict[str, Any], why: Explanation | None) -> None:
     if not chosen or not chosen.get("skill_id"):
         face.out.print("No skill applies.")
         return
@@ -108,4 +181,8 @@ def _print_choice(face: Face, chosen: dict[str, Any]) -> None:
         f"confidence {chosen['confidence']:.2f}, alignment {chosen['alignment']:.2f}, request {chosen['request_id']}"
     )
     face.out.print("shares  " + "  ".join(f"{name} {share:.2f}" for name, share in (chosen.get("shares") or {}).items()))
+    if why and why["outcome"] == NO_CONSENT:
+        face.out.print("A fixed choice: the system may not learn from this user (see `aico-memory consent`).")
     face.out.print(f"[dim]{escape(str(chosen['template']))}[/]")
+    if why and why["question"]:
+        face.out.print(f"Tried out; to be asked beside the answer: {escape(why['question'])}")

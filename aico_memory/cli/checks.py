@@ -39,7 +39,7 @@ class Finding:
 def all_findings(face: Face) -> list[Finding]:
     """All checks; one that fails with a typed error becomes a fault with that error's mend."""
     checks: tuple[tuple[str, Callable[[Face], Iterator[Finding]]], ...] = (
-        ("versions", _versions), ("configuration", _configuration),
+        ("versions", _versions), ("configuration", _configuration), ("schedule", _schedule),
         ("language model", _language_model), ("home", _home), ("keys", _keys), ("access", _access),
         ("stores", _stores), ("disk", _disk), ("clock", _clock), ("processes", _processes), ("ports", _ports),
     )  # fmt: skip
@@ -78,6 +78,15 @@ def _configuration(face: Face) -> Iterator[Finding]:
 
     load_settings(face.home)
     yield Finding("configuration", "ok", "all keys are known and in range")
+
+
+def _schedule(face: Face) -> Iterator[Finding]:
+    """Whether the scheduler would start with the file as it is now."""
+    from aico_memory.runtime.schedule_file import load_schedule
+
+    jobs = load_schedule(face.home)
+    off = sorted(name for name, job in jobs.items() if not job.enabled)
+    yield Finding("schedule", "ok", f"{len(jobs) - len(off)} jobs are on; off: {', '.join(off) or 'none'}")
 
 
 def _language_model(face: Face) -> Iterator[Finding]:
@@ -183,6 +192,8 @@ def _clock(face: Face) -> Iterator[Finding]:
 def _processes(face: Face) -> Iterator[Finding]:
     report = gather_status(face)
     if not report["running"]:
+        for alarm in report["alarms"]:
+            yield Finding("alarms", "fault", alarm_words(alarm), alarm["mend"])
         yield Finding("processes", "note", "nothing runs in this home", "Start it: aico-memory up --detach")
         return
     for process in report["processes"]:
@@ -194,7 +205,9 @@ def _processes(face: Face) -> Iterator[Finding]:
                 "processes", "note", f"{process['name']} was restarted {process['restarts']} times: {process['reason']}"
             )
     for alarm in report["alarms"]:
-        yield Finding("alarms", "fault", alarm_words(alarm), alarm.get("mend") or "See `aico-memory status --json`.")
+        # What has been and cannot be undone is told for good, and is no fault for good.
+        level: Literal["note", "fault"] = "note" if alarm.get("past") else "fault"
+        yield Finding("alarms", level, alarm_words(alarm), alarm.get("mend") or "See `aico-memory status --json`.")
     yield Finding("model", "ok" if report["model"] else "fault", model_words(report["model"]))
     behind = [f"{consumer['name']} {consumer['lag']}" for consumer in report["consumers"] if consumer["lag"]]
     yield Finding("processes", "ok", f"{len(report['processes'])} known; behind: {', '.join(behind) or 'nobody'}")

@@ -8,9 +8,12 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
+from aico_memory.cli.announce import say_progress
 from aico_memory.cli.face import Face
 from aico_memory.errors import StartFailed, from_code
 from aico_memory.runtime.deployment import HomeLock, ProcessTable, read_table
@@ -39,9 +42,11 @@ def start_detached(face: Face, only: str, timeout: float | None) -> ProcessTable
     os.close(writer)
     limit = (timeout or settings.runtime.start_timeout_seconds) + GRACE_SECONDS
     try:
-        answer = _read_line(reader, limit)
-    except BaseException:
+        answer = read_answer(reader, limit, partial(say_progress, face))
+    except BaseException as error:
         process.send_signal(signal.SIGTERM)
+        if isinstance(error, KeyboardInterrupt):
+            say_progress(face, "stopping before everything is ready; what has started drains")
         raise
     finally:
         os.close(reader)
@@ -56,10 +61,17 @@ def start_detached(face: Face, only: str, timeout: float | None) -> ProcessTable
     return table
 
 
-def _read_line(reader: int, seconds: float) -> dict[str, Any] | None:
+def read_answer(reader: int, seconds: float, progressed: Callable[[str], None]) -> dict[str, Any] | None:
+    """The supervisor's last word, after lines of progress; None where it ends without one."""
     deadline = monotonic() + seconds
     data = b""
-    while not data.endswith(b"\n"):
+    while True:
+        while b"\n" in data:
+            line, _, data = data.partition(b"\n")
+            answer: dict[str, Any] = json.loads(line)
+            if "progress" not in answer:
+                return answer
+            progressed(answer["progress"])
         ready, _, _ = select.select([reader], [], [], max(deadline - monotonic(), 0))
         if not ready:
             raise StartFailed(f"Not ready within {seconds:g} s", "Look at `aico-memory status`, then run `aico-memory doctor`.")
@@ -67,8 +79,6 @@ def _read_line(reader: int, seconds: float) -> dict[str, Any] | None:
         if not part:
             return None
         data += part
-    answer: dict[str, Any] = json.loads(data)
-    return answer
 
 
 def _tail(log: bytes) -> str:

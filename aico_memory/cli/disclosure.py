@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command, group
 from aico_memory.cli.face import Face, face_of
-from aico_memory.cli.memory import PANEL, Group, Project, User
+from aico_memory.cli.memory import PANEL, Group, Kinds, Project, States, User
 
 disclose = group("disclose", "Memories in as much detail as is needed, with what reading them costs.", PANEL)
 Ids = Annotated[list[str], typer.Argument(help="Ids of memories, as `disclose search` shows them.")]
@@ -24,8 +24,8 @@ def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     user: User = "me",
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results.")] = 10,
-    kind: Annotated[list[str] | None, typer.Option(help="Only these kinds; may be repeated.")] = None,
-    status: Annotated[list[str] | None, typer.Option(help="Only these states; may be repeated.")] = None,
+    kind: Kinds = None,
+    status: States = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
     until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
     in_group: Group = None,

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from aico_memory.client import MemoryClient
 
 WIDE = 400
-SHARED = ("--home", "--identity")
+SHARED_VALUES = {"--home": "/path/to/folder", "--identity": "operator"}
+SHARED = tuple(SHARED_VALUES)
 SHARED_FLAGS = ("--json",)
 
 
@@ -105,7 +106,8 @@ class Face:
     def fail(self, error: AicoMemoryError) -> Exit:
         """Say what went wrong and how to mend it, in one line; returns the exit code."""
         if self.as_json:
-            self.write(json.dumps({"error": {"code": error.code, "detail": error.detail, "mend": error.mend}}))
+            told: dict[str, Any] = {"code": error.code, "detail": error.detail, "mend": error.mend}
+            self.write(json.dumps({"error": {**told, "event_ids": error.event_ids} if error.event_ids else told}))
         else:
             self.err.print(f"[red]error[/] [bold]{error.code}[/]: {escape(error.detail)}. [dim]{escape(error.mend)}[/]")
         return exit_code(error)
@@ -140,7 +142,10 @@ def face_of(context: typer.Context) -> Face:
 
 
 def hoist(arguments: Sequence[str]) -> list[str]:
-    """Let the options that every command takes stand anywhere: move them to the front."""
+    """Let the options that every command takes stand anywhere: move them to the front.
+
+    InvalidMessage where one that takes a value has none.
+    """
     front: list[str] = []
     rest: list[str] = []
     waiting = iter(arguments)
@@ -148,7 +153,10 @@ def hoist(arguments: Sequence[str]) -> list[str]:
         if argument == "--":
             rest += [argument, *waiting]
         elif argument in SHARED:
-            front += [argument, *([value] if (value := next(waiting, None)) is not None else [])]
+            value = next(waiting, None)
+            if value is None or value in SHARED + SHARED_FLAGS:
+                raise InvalidMessage(f"{argument} needs a value", f"Give it, e.g. {argument} {SHARED_VALUES[argument]}.")
+            front += [argument, value]
         elif argument.startswith(tuple(f"{name}=" for name in SHARED)) or argument in SHARED_FLAGS:
             front.append(argument)
         else:

@@ -11,9 +11,13 @@ from rich.markup import escape
 from aico_memory.cli.app import command, group
 from aico_memory.cli.face import Face, face_of
 from aico_memory.errors import InvalidMessage
+from aico_memory.runtime.deployment import WORKERS
+from aico_memory.runtime.first_start import CLIENT, OPERATOR
 from aico_memory.vault.curve_keys import Scopes, add_identity, list_identities, revoke_identity, rotate_identity
 
 ring = group("keys", "Who may connect to the bus, and what locks the data.", "Keys")
+# Without these a deployment does not start, or cannot be asked how it is.
+OWN = frozenset({OPERATOR[0], *WORKERS})
 ROLE_HELP = "Role of config/access.yaml, e.g. client, publisher, observer, operator."
 
 
@@ -27,10 +31,11 @@ def init(context: typer.Context) -> None:
 
     face = face_of(context)
     source = prepare_home(face.home, load_settings(face.home), os.environ)
-    report = {"home": str(face.home.root), "key": source, "identities": [entry.name for entry in list_identities(face.home)]}
-    face.show(
-        report, lambda data: face.out.print(escape(f"{data['home']}: key {data['key']}, {len(data['identities'])} identities"))
-    )
+    listed = list_identities(face.home)
+    let_in = sorted({entry.name for entry in listed if entry.revoked_at is None})
+    missing = sorted({entry.name for entry in listed} - set(let_in))
+    report = {"home": str(face.home.root), "key": source, "identities": let_in, "revoked": missing}
+    face.show(report, lambda data: _print_ring(face, data))
 
 
 @command(ring, "add", "keys add notes-app --role client", "keys add anas-phone --role client --user ana")
@@ -60,9 +65,20 @@ def list_keys(context: typer.Context) -> None:
 
 
 @command(ring, "revoke", "keys revoke anas-phone")
-def revoke(context: typer.Context, name: str) -> None:
+def revoke(
+    context: typer.Context,
+    name: str,
+    force: Annotated[bool, typer.Option("--force", help="Also one that a deployment or its clients work with.")] = False,
+) -> None:
     """Let an identity in no more; its live connections are closed too."""
     face = face_of(context)
+    if name in (*OWN, CLIENT[0]) and not force:
+        needed = "The deployment itself works with the identity {}, and would not get ready without it"
+        used = "Every client and command line that names no other connects as {}"
+        raise InvalidMessage(
+            (needed if name in OWN else used).format(name),
+            f"To give it a new key: aico-memory keys rotate {name}. To revoke it all the same: --force.",
+        )
     revoke_identity(face.home, name)
     face.show({"name": name, "revoked": True}, lambda _: face.say(f"{name} is revoked."))
 
@@ -93,6 +109,13 @@ def rotate_master_key(
     face = face_of(context)
     source = rotate_by_environment(face.home, new_passphrase_env, new_key_file, to_development)
     face.show({"key": source}, lambda data: face.say(f"The home is locked by: {data['key']}."))
+
+
+def _print_ring(face: Face, report: dict[str, Any]) -> None:
+    face.out.print(escape(f"{report['home']}: key {report['key']}, {len(report['identities'])} identities"))
+    for name in report["revoked"]:
+        role = name if name in OWN else "ROLE"
+        face.out.print(escape(f"{name} is revoked and stays so; to let it in again: aico-memory keys add {name} --role {role}"))
 
 
 def _check_role(face: Face, role: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +13,8 @@ from aico_memory.cli.app import app, command
 from aico_memory.cli.behavior import PANEL
 from aico_memory.cli.face import Face, face_of
 from aico_memory.cli.memory import User
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS
+from aico_memory.errors import InvalidMessage
 
 SkillId = Annotated[str, typer.Argument(help="The skill.")]
 
@@ -40,6 +44,53 @@ def preferences(
         found = client.preferences(user, bucket)
     rows = [[entry["bucket"], name, f"{value:.3f}"] for entry in found for name, value in entry["dimensions"].items()]
     face.show(found, lambda _: face.table(("bucket", "dimension", "value"), rows))
+
+
+@command(app, "preference-set", "preference-set verbosity=0.2 structure=0.8 --user ana", panel=PANEL)
+def preference_set(
+    context: typer.Context,
+    values: Annotated[list[str], typer.Argument(help="dimension=value, each from 0 to 1.")],
+    user: User = "me",
+    bucket: Annotated[int | None, typer.Option(help="Only in this context bucket.", min=0)] = None,
+) -> None:
+    """Say which style a user wants; it stands over what was learned until then."""
+    face = face_of(context)
+    style = dict(_stated(value) for value in values)
+    with face.client() as client:
+        found = client.set_preference(user, style, bucket)
+    face.show(found, lambda data: _fields(face, data))
+
+
+@command(app, "preference-reset", "preference-reset --user ana", "preference-reset --user ana --bucket 12", panel=PANEL)
+def preference_reset(
+    context: typer.Context,
+    user: User = "me",
+    bucket: Annotated[int | None, typer.Option(help="Only this context bucket.", min=0)] = None,
+) -> None:
+    """Put the preferred style back to neutral."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.reset_preference(user, bucket)
+    face.show(found, lambda data: _fields(face, data))
+
+
+@command(app, "behavior-metrics", "behavior-metrics accuracy", "behavior-metrics slow_skills --limit 5", panel=PANEL)
+def behavior_metrics(
+    context: typer.Context,
+    query: Annotated[
+        str, typer.Argument(help="accuracy, slow_skills, adaptation, exploration, aggregate, performance, thompson_sampling.")
+    ],
+    since: Annotated[str | None, typer.Option(help="ISO time.")] = None,
+    until: Annotated[str | None, typer.Option(help="ISO time.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Most rows.")] = None,
+) -> None:
+    """Ready-made queries over what selection and learning did."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.behavior_metrics(query, since, until, limit)
+    columns = list(dict.fromkeys(name for row in found for name in row))
+    shown = [[f"{row[name]:.4g}" if isinstance(row.get(name), float) else row.get(name) for name in columns] for row in found]
+    face.show(found, lambda _: face.table(columns, shown))
 
 
 @command(app, "style", "style --user ana", panel=PANEL)
@@ -97,23 +148,61 @@ def feedback_delete(
     face.show(found, lambda data: _fields(face, data))
 
 
+@command(
+    app, "feedback-edit", "feedback-edit EVENT_ID --reward=-1 --reason too_brief --user ana", panel=PANEL,
+)  # fmt: skip
+def feedback_edit(
+    context: typer.Context,
+    event_id: Annotated[str, typer.Argument(help="The feedback event.")],
+    user: User = "me",
+    reward: Annotated[int | None, typer.Option(help="1, 0 or -1; without: as it was.", min=-1, max=1)] = None,
+    reason: Annotated[str | None, typer.Option(help="Another reason; '' takes it away.")] = None,
+    free_text: Annotated[str | None, typer.Option(help="Another text; '' takes it away.")] = None,
+) -> None:
+    """Change what one feedback event says; what was learned follows."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.edit_feedback(user, event_id, reward, reason, free_text)
+    face.show(found, lambda data: _fields(face, data))
+
+
+@command(app, "behavior-export", "behavior-export --user ana", "behavior-export --user ana -o ana.jsonl", panel=PANEL)
+def behavior_export(
+    context: typer.Context,
+    user: User = "me",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the lines; without: printed.")] = None,
+) -> None:
+    """Everything that is kept of a user's behaviour: skills, preferences, feedback, selections and their reasons."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.export_behavior(user)
+    lines = [json.dumps(line, sort_keys=True, ensure_ascii=False) for line in found]
+    if output is not None:
+        output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        face.show({"lines": len(lines), "file": str(output)}, lambda data: _fields(face, data))
+        return
+    face.show(found, lambda _: face.write("\n".join(lines)))
+
+
 @command(app, "skill-put", "skill-put 'Answer in rhyme.' --name Rhymes --intent creative --user ana", panel=PANEL)
 def skill_put(
     context: typer.Context,
     template: str,
     user: User = "me",
     name: Annotated[str | None, typer.Option(help="What to call it.")] = None,
-    skill_id: Annotated[str | None, typer.Option(help="Make a new version of this skill.")] = None,
+    skill_id: Annotated[str | None, typer.Option(help="Make a new version of this skill; what is not said stays.")] = None,
     intent: Annotated[list[str] | None, typer.Option(help="It applies with this intent; repeatable.")] = None,
     sentiment: Annotated[list[str] | None, typer.Option(help="It applies with this sentiment; repeatable.")] = None,
     time_of_day: Annotated[list[str] | None, typer.Option(help="It applies at this time of day; repeatable.")] = None,
+    style: Annotated[list[str] | None, typer.Option(help="dimension=value from 0 to 1; repeatable, others 0.5.")] = None,
 ) -> None:
     """Create a skill of a user's own."""
     face = face_of(context)
+    named = dict.fromkeys(DIMENSIONS, 0.5) | dict(_stated(value) for value in style) if style else None
     with face.client() as client:
         found = client.put_skill(
             user, template, name=name, skill_id=skill_id, intents=intent or (), sentiments=sentiment or (),
-            times_of_day=time_of_day or (),
+            times_of_day=time_of_day or (), dimensions=named,
         )  # fmt: skip
     face.show(found, lambda data: _fields(face, data))
 
@@ -122,10 +211,10 @@ def skill_put(
 def skill_change(
     context: typer.Context,
     skill_id: SkillId,
-    action: Annotated[str, typer.Argument(help="accept, archive, restore or delete.")],
+    action: Annotated[str, typer.Argument(help="accept, archive, restore, revert or delete.")],
     user: User = "me",
 ) -> None:
-    """Put a skill aside, bring it back, accept a proposed one, or delete one's own."""
+    """Put a skill aside, bring it back, accept a proposed one, go back to the version before, or delete one's own."""
     face = face_of(context)
     with face.client() as client:
         found = client.change_skill(user, skill_id, action)
@@ -162,6 +251,14 @@ def behavior_figures(
         found = client.behavior_figures(since, until)
     columns = ("hour", "skill_id", "what", "count", "total", "largest")
     face.show(found, lambda data: face.table(columns, [[entry[key] for key in columns] for entry in data]))
+
+
+def _stated(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise InvalidMessage(f"{text!r} is no dimension=value", "For example verbosity=0.2") from None
 
 
 def _fields(face: Face, data: dict[str, Any]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
-from aico_memory.cli.announce import announce, echo_line
+from aico_memory.cli.announce import announce, echo_line, say_progress
 from aico_memory.cli.app import app, command
 from aico_memory.cli.detach import start_detached
 from aico_memory.cli.face import Face, face_of
@@ -57,18 +58,25 @@ def _run(face: Face, names: tuple[str, ...], timeout: float | None, quiet: bool,
         else:
             announce(face, table)
 
+    def progressed(line: str) -> None:
+        if ready_fd >= 0:
+            # Whoever started this may have gone meanwhile.
+            with suppress(OSError):
+                os.write(ready_fd, json.dumps({"progress": line}).encode() + b"\n")
+        else:
+            say_progress(face, line)
+
     try:
         settings = load_settings(face.home)
         echo = None if quiet or ready_fd >= 0 else lambda name, line: echo_line(face, name, line)
-        supervisor = Supervisor(face.home, settings, names, echo=echo)
+        supervisor = Supervisor(face.home, settings, names, echo=echo, progressed=progressed)
         asyncio.run(supervisor.run(on_ready, timeout))
     except (AicoMemoryError, OSError) as error:
         if ready_fd >= 0:
             known = from_os_error(error) if isinstance(error, OSError) else error
             _tell(ready_fd, {"code": known.code, "detail": known.detail, "mend": known.mend})
         raise
-    if supervisor.was_ready:
-        face.say("Stopped; everything acknowledged is on disk.")
+    face.say("Stopped; everything acknowledged is on disk." if supervisor.was_ready else "Stopped before everything was ready.")
 
 
 def _tell(ready_fd: int, what: dict[str, Any]) -> None:

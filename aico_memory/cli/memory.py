@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
+from aico_memory.domain.memory import KINDS, STATUSES, TIERS
 from aico_memory.errors import InvalidMessage
 from aico_memory.runtime.probe import broker_says
 
@@ -18,6 +19,9 @@ User = Annotated[str, typer.Option("--user", "-u", envvar="AICO_MEMORY_USER", he
 Session = Annotated[str | None, typer.Option("--session", "-s", help="Conversation.")]
 Group = Annotated[str | None, typer.Option("--group", help="Group: what its members share, and who names it reads.")]
 Project = Annotated[str | None, typer.Option("--project", help="Project: what belongs to it, and who names it reads.")]
+Kinds = Annotated[list[str] | None, typer.Option(help=f"Only these kinds; may be repeated: {', '.join(KINDS)}.")]
+Tiers = Annotated[list[str] | None, typer.Option(help=f"Only these tiers; may be repeated: {', '.join(TIERS)}.")]
+States = Annotated[list[str] | None, typer.Option(help=f"Only these states; may be repeated: {', '.join(STATUSES)}.")]
 
 
 @command(app, "add", "add 'I moved to Lisbon in May' --user ana --wait", "add 'Oh, nice!' --role assistant --user ana -s chat1",
@@ -66,9 +70,9 @@ def search(
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results.")] = 10,
     as_of: Annotated[str | None, typer.Option(help="What was true then: ISO 8601 with zone.")] = None,
     known_as_of: Annotated[str | None, typer.Option(help="What was known then.")] = None,
-    kind: Annotated[list[str] | None, typer.Option(help="Only these kinds; may be repeated.")] = None,
-    tier: Annotated[list[str] | None, typer.Option(help="Only these tiers; may be repeated.")] = None,
-    status: Annotated[list[str] | None, typer.Option(help="Only these states; may be repeated.")] = None,
+    kind: Kinds = None,
+    tier: Tiers = None,
+    status: States = None,
     session: Session = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
     until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
@@ -143,8 +147,8 @@ def get_all(
     context: typer.Context,
     user: User = "me",
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
-    kind: Annotated[list[str] | None, typer.Option(help="Only these kinds; may be repeated.")] = None,
-    status: Annotated[list[str] | None, typer.Option(help="Only these states; may be repeated.")] = None,
+    kind: Kinds = None,
+    status: States = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
@@ -172,6 +176,29 @@ def update(
     face = face_of(context)
     with face.client() as client:
         face.show(client.update(memory_id, text, user, group_id=group, project_id=project))
+
+
+@command(app, "pin", "pin 0198c0de-… --user ana", "pin 0198c0de-… -u ana --immutable --reason 'signed'",
+         "pin 0198c0de-… -u ana --off --mutable", panel=PANEL)  # fmt: skip
+def pin(
+    context: typer.Context,
+    memory_id: str,
+    user: User = "me",
+    on: Annotated[
+        bool | None, typer.Option("--on/--off", help="Whether it is pinned; left out beside --immutable: as it is.")
+    ] = None,
+    immutable: Annotated[
+        bool | None, typer.Option("--immutable/--mutable", help="Whether nothing may change it; what contradicts it waits.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Why; kept in the history.")] = None,
+    group: Group = None,
+    project: Project = None,
+) -> None:
+    """Hold a memory fast: pinned it is not forgotten, cut or demoted, immutable it is not changed either."""
+    face = face_of(context)
+    pinned = True if on is None and immutable is None else on
+    with face.client() as client:
+        face.show(client.pin(memory_id, user, pinned, immutable, reason, group, project))
 
 
 @command(app, "delete", "delete 0198c0de-… --user ana", panel=PANEL)
@@ -212,7 +239,8 @@ def _print_results(face: Face, found: dict[str, Any]) -> None:
     for number, result in enumerate(results, 1):
         score = result.get("score")
         shown = f"{score:.3f}  " if isinstance(score, float) else ""
-        face.out.print(f"[bold]{number:>2}[/]  {shown}{escape(result['memory'])}")
+        answers = "  [green]answers[/]" if result.get("answers") else ""
+        face.out.print(f"[bold]{number:>2}[/]  {shown}{escape(result['memory'])}{answers}")
         face.out.print(f"    [dim]{escape(str(result.get('created_at')))}  {result.get('kind')}  {result['id']}[/]")
         if result.get("shares"):
             face.out.print(

@@ -8,11 +8,13 @@ from typing import Any
 import typer
 from rich.markup import escape
 
+from aico_memory.bus.read_only import MEND, ReadOnlySwitch
 from aico_memory.cli.announce import bus_address, model_account, model_words
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Exit, Face, face_of
-from aico_memory.clock import format_time
-from aico_memory.errors import AicoMemoryError, ModelMismatch
+from aico_memory.clock import format_time, format_us
+from aico_memory.errors import AicoMemoryError, ModelMismatch, ReadOnly
+from aico_memory.paths import Home
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.deployment import ProcessTable, read_table, running_supervisor
 from aico_memory.runtime.probe import broker_says, worker_statuses
@@ -49,13 +51,15 @@ def gather_status(face: Face) -> dict[str, Any]:
         "consumers": [],
         "endpoints": {},
         "idle": None,
-        "alarms": [],
+        "read_only": ReadOnlySwitch(face.home).on,
+        "alarms": read_only_alarms(face.home),
     }
     if not running or table is None:
         return report
     report["ready"] = table.ready
     report["since"] = table.since
     report["supervisor"] = table.supervisor
+    report["fork_server"] = table.fork_server
     report["processes"] = [
         {"name": state.name, "pid": state.pid, "state": state.state, "restarts": state.restarts, "since": state.since,
          "reason": state.reason, "resident_bytes": _resident(state.pid)}
@@ -87,14 +91,23 @@ def _ask(face: Face, table: ProcessTable, report: dict[str, Any]) -> None:
     report["journal"] = statistics
     report["alarms"] += statistics.get("alarms", [])
     report["alarms"] += [
-        {"alarm": "worker", "process": name, "detail": str(text)}
+        {"alarm": "worker", "process": name, **(told if isinstance(told, Mapping) else {"detail": str(told)})}
         for name, worker in sorted(workers.items())
-        for text in worker.get("alarms", [])
+        for told in worker.get("alarms", [])
     ]
     report["alarms"] += worker_alarms(workers)
     report["workers"] = workers
     report["model"] = model_account(workers.get("model", {}))
     report["idle"] = workers.get("scheduler", {}).get("idle")
+
+
+def read_only_alarms(home: Home) -> list[dict[str, str]]:
+    """The emergency stop of all writing, where it is on."""
+    stop = ReadOnlySwitch(home).state()
+    if not stop.on:
+        return []
+    detail = f"all writing is stopped since {format_us(stop.since_us)} by {stop.by}"
+    return [{"alarm": ReadOnly.code, "detail": f"{detail}: {stop.reason}" if stop.reason else detail, "mend": MEND}]
 
 
 def worker_alarms(workers: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -113,7 +126,7 @@ def worker_alarms(workers: Mapping[str, Mapping[str, Any]]) -> list[dict[str, st
 
 def alarm_words(alarm: Mapping[str, Any]) -> str:
     """One line about an alarm."""
-    named = {key: value for key, value in alarm.items() if key not in ("alarm", "code", "detail", "mend")}
+    named = {key: value for key, value in alarm.items() if key not in ("alarm", "code", "detail", "mend", "past")}
     words = (alarm.get("alarm"), ", ".join(f"{key} {value}" for key, value in named.items()), alarm.get("detail"))
     return ": ".join(str(word) for word in words if word)
 
@@ -140,6 +153,7 @@ def _print(face: Face, report: dict[str, Any]) -> None:
     state = "[green]ready[/]" if report["ready"] else "[yellow]not ready[/]" if report["running"] else "[red]not running[/]"
     face.out.print(f"{state}  {escape(report['home'])}")
     if not report["running"]:
+        _print_alarms(face, report)
         face.out.print("Start it with: aico-memory up --detach")
         return
     rows = []
@@ -161,6 +175,10 @@ def _print(face: Face, report: dict[str, Any]) -> None:
         + ("  [yellow]" + key["warning"] + "[/]" if "warning" in key else "")
     )
     face.out.print(f"clock       {report['clock']['mode']}, {report['clock']['now']}")
+    _print_alarms(face, report)
+
+
+def _print_alarms(face: Face, report: dict[str, Any]) -> None:
     for alarm in report["alarms"]:
         face.out.print(f"[red]alarm[/]       {escape(alarm_words(alarm))}")
         if alarm.get("mend"):

@@ -20,8 +20,10 @@ from aico_memory.contracts.v1 import recording_pb2
 from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.runtime.deployment import WORKERS, read_table
 from aico_memory.runtime.divergence import Divergence, first_divergence
+from aico_memory.vault.permissions import replace_private
 
 PANEL = "Streams"
+Force = Annotated[bool, typer.Option("--force", help="Put it in place of a file that stands there.")]
 SPEED_HELP = "fast, original, step (Enter before each frame), or a factor of the original pace."
 
 
@@ -32,11 +34,13 @@ def record(
     start: Annotated[int, typer.Option("--from", min=0, help="Begin after this global sequence.")] = 0,
     everything: Annotated[bool, typer.Option("--all", help="Also what the workers published.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Go on recording until Ctrl-C.")] = False,
+    force: Force = False,
 ) -> None:
-    """Write the journal's messages from outside as a stream that `replay` understands."""
+    """Write the journal's messages from outside as a stream that `replay` understands. Only you can read the file."""
     from aico_memory.runtime.recorder import record_stream
 
     face = face_of(context)
+    _require_free(file, force)
     stop = threading.Event()
     if follow:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -77,6 +81,12 @@ def play_file(face: Face, file: Path, speed: str = "fast") -> dict[str, Any]:
         return asdict(player.play(frames))
 
 
+def _require_free(path: Path, force: bool) -> None:
+    """InvalidMessage where a file stands there that nobody wants replaced; before anything is read."""
+    if path.exists() and not force:
+        raise InvalidMessage(f"{path} exists already", "Name another file, or replace it with --force.")
+
+
 def _factor(speed: str) -> float | None:
     if speed in ("fast", "step"):
         return None
@@ -112,18 +122,21 @@ def export(
     canonical: Annotated[bool, typer.Option("--canonical", help="Sorted, no operational fields; the only form.")] = True,
     user: Annotated[str, typer.Option("--user", "-u", help="Only this user.")] = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")] = None,
+    force: Force = False,
 ) -> None:
     """Write the state of all workers as JSON lines; the first line names the operational fields left out.
 
-    Two deployments that went through the same stream give the same bytes; `diff-exports` compares.
+    Two deployments that went through the same stream give the same bytes; `diff-exports` compares. Only you can read the file.
     """
     face = face_of(context)
+    if output is not None:
+        _require_free(output, force)
     lines = export_lines(face, user)
     text = "\n".join(lines) + "\n"
     if output is None:
         sys.stdout.write(text)
     else:
-        output.write_text(text, encoding="utf-8")
+        replace_private(output, text.encode())
         face.show({"file": str(output), "lines": len(lines)}, lambda data: face.say(f"{data['lines']} lines in {data['file']}"))
 
 
@@ -187,7 +200,7 @@ def verify_replay(
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         for number, lines in enumerate(exports, 1):
-            (keep / f"{file.stem}-{number}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            replace_private(keep / f"{file.stem}-{number}.jsonl", ("\n".join(lines) + "\n").encode())
     if len(exports[0]) < 2:
         raise NotFound("The replay left nothing that could be compared")
     report_divergence(face, first_divergence(exports[0], exports[1], stream_events(file)))

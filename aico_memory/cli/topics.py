@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -17,15 +18,19 @@ from aico_memory.cli.app import app, command, group
 from aico_memory.cli.face import Face, face_of
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import make_record, open_record
-from aico_memory.contracts.registry import topic_named, topics
+from aico_memory.contracts.registry import Topic, topic_named, topics
 from aico_memory.contracts.wire import StampedRecord
 from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.ids import new_id
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.probe import broker_says
 
+if TYPE_CHECKING:
+    from aico_memory.bus.link import Link
+
 FIELDS_MEND = "The message and its fields stand in docs/TOPICS.md and proto/."
 PANEL = "Bus"
+_LETTERS_AT_ONCE = 1000
 letters = group("dead-letters", "Records that a worker gave up: see why, drop them, or send them again.", PANEL)
 
 
@@ -91,11 +96,13 @@ def tail(
     """Listen to topics until Ctrl-C."""
     face = face_of(context)
     chosen = [topic_named(name) for name in names]
+    if start is not None:
+        chosen = _with_past(face, chosen)
     seen = 0
     receive: Callable[[], list[StampedRecord]]
     with face.operator() as link:
         if start is not None:
-            consumer = link.consume([topic.name for topic in chosen if topic.durable], link.epoch, start)
+            consumer = link.consume([topic.name for topic in chosen], link.epoch, start)
             receive = partial(consumer.receive, 100, 1.0)
         else:
             arrived: queue.Queue[StampedRecord] = queue.Queue()
@@ -106,6 +113,19 @@ def tail(
                 if count is None or seen < count:
                     face.write(_line(face, record, words))
                     seen += 1
+
+
+def _with_past(face: Face, chosen: list[Topic]) -> list[Topic]:
+    """The durable ones; what is left out is said, and InvalidMessage where nothing is left."""
+    passing = [topic.name for topic in chosen if not topic.durable]
+    durable = [topic for topic in chosen if topic.durable]
+    if not durable:
+        raise InvalidMessage(
+            f"Ephemeral topics have no past: {', '.join(passing)}", "Leave out --from to hear them from now on."
+        )
+    if passing:
+        face.err.print(f"Left out, since ephemeral topics have no past: {escape(', '.join(passing))}")
+    return durable
 
 
 def _some(arrived: queue.Queue[StampedRecord]) -> list[StampedRecord]:
@@ -132,11 +152,11 @@ def _line(face: Face, record: StampedRecord, words: bool) -> str:
 
 
 @command(letters, "list", "dead-letters list --limit 20")
-def list_letters(context: typer.Context, limit: Annotated[int, typer.Option(min=1, max=1000)] = 100) -> None:
+def list_letters(context: typer.Context, limit: Annotated[int, typer.Option(min=1, max=1_000_000)] = 100) -> None:
     """The dead letters, oldest first."""
     face = face_of(context)
     with face.operator() as link:
-        found = broker_says(link, "dead_letters", {"limit": limit, "after": 0})["dead_letters"]
+        found = list(islice(_letters(link), limit))
     columns = ("id", "event_id", "topic", "user_id", "consumer", "code", "reason", "attempts")
     face.show(found, lambda data: face.table(columns, [[entry.get(key) for key in columns] for entry in data]))
 
@@ -146,7 +166,7 @@ def show_letter(context: typer.Context, event_id: str) -> None:
     """One dead letter whole."""
     face = face_of(context)
     with face.operator() as link:
-        face.show(_letter(broker_says(link, "dead_letters", {"limit": 1000, "after": 0}), event_id))
+        face.show(_letter(link, event_id))
 
 
 @command(letters, "drop", "dead-letters drop 0198c0de-…")
@@ -165,7 +185,7 @@ def _settle(face: Face, wanted: str, action: str) -> None:
     from aico_memory.cli.letters import resend
 
     with face.operator() as link:
-        letter = _letter(broker_says(link, "dead_letters", {"limit": 1000, "after": 0}), wanted)
+        letter = _letter(link, wanted)
         report: dict[str, Any] = {"event_id": letter["event_id"], "action": action}
         if action == "replay":
             report["sent_as"] = str(resend(link, letter, clock_for(face.home).now_us()))
@@ -175,12 +195,20 @@ def _settle(face: Face, wanted: str, action: str) -> None:
     face.show(report, lambda data: face.out.print(escape(f"{data['action']}: {len(data['settled'])} letters settled")))
 
 
-def _letter(answer: dict[str, Any], wanted: str) -> dict[str, Any]:
+def _letters(link: Link) -> Iterator[dict[str, Any]]:
+    """All that nobody has settled, page by page."""
+    after: int | None = 0
+    while after is not None:
+        answer = broker_says(link, "dead_letters", {"limit": _LETTERS_AT_ONCE, "after": after})
+        yield from answer["dead_letters"]
+        after = answer["next"]
+
+
+def _letter(link: Link, wanted: str) -> dict[str, Any]:
     identifier = str(_uuid(wanted))
-    for letter in answer["dead_letters"]:
+    for letter in _letters(link):
         if identifier in (letter["id"], letter["event_id"]):
-            found: dict[str, Any] = letter
-            return found
+            return letter
     raise NotFound(f"There is no dead letter {wanted}", "See `aico-memory dead-letters list`.")
 
 

@@ -16,6 +16,7 @@ from aico_memory.contracts.recording import open_recording
 from aico_memory.errors import AicoMemoryError
 from aico_memory.paths import HOME_VARIABLE, Home
 from aico_memory.runtime.clocks import CLOCK_VARIABLE, MANUAL
+from aico_memory.runtime.environment import environment
 from aico_memory.runtime.processes import stop_deployment
 from aico_memory.settings.load import ENVIRONMENT_PREFIX
 
@@ -40,23 +41,9 @@ def fresh_deployment(face: Face, start_us: int) -> Iterator[Face]:
         SharedManualClock(fresh.home.manual_clock, from_us(start_us)).close()
         # The model's export is the same in every home: once is enough.
         export = os.environ.get(EXPORT_VARIABLE) or str(face.home.model)
-        with _environment({CLOCK_VARIABLE: MANUAL, HOME_VARIABLE: folder, EXPORT_VARIABLE: export}):
+        with environment({CLOCK_VARIABLE: MANUAL, HOME_VARIABLE: folder, EXPORT_VARIABLE: export}):
             try:
                 start_detached(fresh, "", None)
                 yield fresh
             finally:
                 stop_deployment(fresh.home)
-
-
-@contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

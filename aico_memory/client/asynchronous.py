@@ -12,16 +12,22 @@ from aico_memory.client.behavior_verbs import BehaviorVerbs
 from aico_memory.client.context_verbs import ContextVerbs
 from aico_memory.client.fact_verbs import FactVerbs
 from aico_memory.client.graph_verbs import GraphVerbs
+from aico_memory.client.guard_verbs import GuardVerbs
 from aico_memory.client.memory_verbs import MemoryVerbs
 from aico_memory.client.operation_verbs import OperationVerbs
 from aico_memory.client.session import Session
+from aico_memory.client.sleep_verbs import SleepVerbs
 from aico_memory.client.time_verbs import TimeVerbs
+from aico_memory.client.tool_verbs import ToolVerbs
 from aico_memory.paths import find_home
 
 AnyHome = str | os.PathLike[str] | None
 
 
-class AsyncMemoryClient(MemoryVerbs, ContextVerbs, FactVerbs, TimeVerbs, GraphVerbs, BehaviorVerbs, OperationVerbs):
+class AsyncMemoryClient(
+    MemoryVerbs, ContextVerbs, FactVerbs, TimeVerbs, GraphVerbs, BehaviorVerbs, ToolVerbs, GuardVerbs, SleepVerbs,
+    OperationVerbs,
+):  # fmt: skip
     """A client of one home as one identity: `async with AsyncMemoryClient.connect() as client`.
 
     It connects again by itself and sends what was not acknowledged again under the same ids. It belongs to

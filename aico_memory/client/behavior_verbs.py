@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from aico_memory.client.learning_verbs import LearningVerbs
-from aico_memory.client.results import FeedbackOutcome, Preference, Skill, SkillChoice
+from aico_memory.client.results import AppliedSkill, FeedbackOutcome, Preference, Skill, SkillChoice
 from aico_memory.client.session import Session
 from aico_memory.client.shapes import choice_shape, preference_shape, skill_shape
 from aico_memory.client.validation import (
@@ -15,9 +15,11 @@ from aico_memory.client.validation import (
     checked_id,
     checked_reward,
     checked_text,
+    judging,
     optional_text,
 )
 from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.domain.behavioral.skill import with_template
 from aico_memory.errors import InvalidMessage
 from aico_memory.ids import new_id
 
@@ -43,7 +45,18 @@ class BehaviorVerbs(LearningVerbs):
         """Choose how to answer a message; None where no skill applies.
 
         What is not given is worked out from the message. The same `request_id` again gives the same choice.
+        `time_of_day` is morning, afternoon, evening or night. `intent` (base skills know question, request, learning,
+        casual, technical, code_review, emotional, planning, creative, decision, summary and statement) and `sentiment`
+        (positive, neutral, negative) are open: a skill of the user's own may name others, and one that no skill names
+        fits none.
         """
+        asked = (user_id, message, intent, sentiment, time_of_day, topic, request_id, session_id)
+        return choice_shape(await self._selected(*asked))
+
+    async def _selected(
+        self, user_id: str, message: str, intent: str | None, sentiment: str | None, time_of_day: str | None,
+        topic: str | None, request_id: str | None, session_id: str | None,
+    ) -> behavioral_pb2.SkillSelectionResponse:  # fmt: skip
         user = self._session.user(user_id)
         if time_of_day is not None and time_of_day not in TIMES_OF_DAY:
             raise InvalidMessage(f"time_of_day is {time_of_day!r}; allowed are {', '.join(TIMES_OF_DAY)}")
@@ -62,7 +75,35 @@ class BehaviorVerbs(LearningVerbs):
             topic_text=optional_text(topic, "topic", 2000),
         )
         stored = behavioral_pb2.SelectionAnswerRequest(user_id=user, request_id=named)
-        return choice_shape(await self._session.command(request, user, stored=stored))
+        response: behavioral_pb2.SkillSelectionResponse = await self._session.command(request, user, stored=stored)
+        return response
+
+    async def apply_skill(
+        self,
+        user_id: str,
+        system_prompt: str,
+        message: str,
+        intent: str | None = None,
+        sentiment: str | None = None,
+        time_of_day: str | None = None,
+        topic: str | None = None,
+        request_id: str | None = None,
+        session_id: str | None = None,
+    ) -> AppliedSkill:
+        """Choose how to answer a message, and append the chosen template to a system prompt.
+
+        The same choice as `select_skill`, whose arguments these are; the application is published on
+        memory/behavioral/skill_applied/v1/. Where no skill applies the prompt comes back as it was.
+        """
+        prompt = checked_text(system_prompt, "system_prompt", empty=True)
+        response = await self._selected(user_id, message, intent, sentiment, time_of_day, topic, request_id, session_id)
+        return {
+            "prompt": with_template(prompt, response.procedure_template) if response.skill_id else prompt,
+            "skill": choice_shape(response),
+            "question": response.question,
+            "explanation": response.explanation,
+            "outcome": response.outcome,
+        }
 
     async def feedback(
         self,
@@ -78,22 +119,24 @@ class BehaviorVerbs(LearningVerbs):
         """Say whether an answer was good: reward -1, 0 or 1. It changes confidence and preferences at once.
 
         `request_id` names the selection that led to the answer. With the same `event_id` it counts once, however
-        often it is sent. Raises InvalidReward, SkillNotFound.
+        often it is sent. Raises InvalidReward (`invalid_reward`), InvalidFeedback (`validation_error`) for everything else
+        that is wrong with it, SkillNotFound (`skill_not_found`).
         """
         user = self._session.user(user_id)
-        if reason is not None and reason not in REASONS:
-            raise InvalidMessage(f"reason is {reason!r}; allowed are {', '.join(REASONS)}")
-        event = behavioral_pb2.FeedbackEvent(
-            user_id=user,
-            message_id=checked_text(message_id, "message_id", 256),
-            skill_id=optional_text(skill_id, "skill_id", 128) if request_id else checked_text(skill_id, "skill_id", 128),
-            reward=checked_reward(reward),
-            reason=reason or "",
-            free_text=optional_text(free_text, "free_text", MAX_FREE_TEXT),
-            timestamp=self._session.clock.now_us(),
-            request_id=optional_text(request_id, "request_id"),
-        )
-        given = None if event_id is None else checked_id(event_id, "event_id")
+        with judging():
+            if reason is not None and reason not in REASONS:
+                raise InvalidMessage(f"reason is {reason!r}; allowed are {', '.join(REASONS)}")
+            event = behavioral_pb2.FeedbackEvent(
+                user_id=user,
+                message_id=checked_text(message_id, "message_id", 256),
+                skill_id=optional_text(skill_id, "skill_id", 128) if request_id else checked_text(skill_id, "skill_id", 128),
+                reward=checked_reward(reward),
+                reason=reason or "",
+                free_text=optional_text(free_text, "free_text", MAX_FREE_TEXT),
+                timestamp=self._session.clock.now_us(),
+                request_id=optional_text(request_id, "request_id"),
+            )
+            given = None if event_id is None else checked_id(event_id, "event_id")
         identifier = given or new_id(event.timestamp)
         stored = behavioral_pb2.FeedbackAnswerRequest(user_id=user, event_id=identifier.bytes)
         result = await self._session.command(event, user, event_id=identifier, stored=stored)

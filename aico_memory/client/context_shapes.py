@@ -122,7 +122,7 @@ def _disclosed(item: context_pb2.DisclosedItem, depth: str) -> Disclosed:
         shaped["changes"] = history_shape(item.id, item.changes)
         shaped["before"] = [_beside(one) for one in item.before]
         shaped["after"] = [_beside(one) for one in item.after]
-    if depth == "detail":
+    if depth == "detail" and item.HasField("record"):
         shaped["memory"] = memory_shape(item.record)
         shaped["text"], shaped["status"], shaped["value"] = item.record.text, item.record.status, item.record.value or None
     return shaped

@@ -11,9 +11,12 @@ from aico_memory.client.memory_verbs import MAX_TOP_K, Moment
 from aico_memory.client.session import Session
 from aico_memory.client.validation import (
     MAX_QUERY,
+    OUTCOME,
     checked_count,
     checked_filters,
+    checked_flag,
     checked_id,
+    checked_names,
     checked_text,
     checked_zone,
     moment_us,
@@ -52,7 +55,8 @@ class ContextVerbs:
 
         `as_of`: what was true then; `known_as_of`: what was known then; None is now. `zone` (IANA) is that of the
         question's own dates. `mood`: how the one who asks feels, −1 to 1; memories that feel alike come first.
-        `selection_id`: the `request_id` of a skill that was selected; its guidance stands in the block as well.
+        `selection_id`: the `request_id` of a skill that was selected; its guidance stands in the block as well. One that
+        is not kept (any more), or chose no skill, adds nothing and is no error: the context is what an answer waits for.
         With `explain`: why each item is there, and what was left out by which rule.
         """
         user = self._session.user(user_id)
@@ -61,7 +65,7 @@ class ContextVerbs:
             query=checked_text(query, "query", MAX_QUERY),
             session_id=optional_text(session_id, "session_id"),
             max_tokens=checked_count(max_tokens, "max_tokens", 1_000_000),
-            explain=explain,
+            explain=checked_flag(explain, "explain"),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
             as_of_us=moment_us(as_of, "as_of"),
@@ -88,20 +92,23 @@ class ContextVerbs:
         """Memories in as much detail as is needed, with the tokens that reading them costs.
 
         `search` tells what there is (about 50 tokens each), `timeline` how it came about (about 200), `detail`
-        everything (about 500). Give a `query`, or the ids of what was found at a lesser depth. Filters as for search.
+        everything (about 500). Give a `query`, or the ids of what was found at a lesser depth. Filters as for search;
+        with `{"kind": "outcome"}` outcomes of suggestions are told instead, and `status` filters by what became of them.
         """
         if depth not in DEPTHS:
             raise InvalidMessage(f"depth is {depth!r}; allowed are {', '.join(DEPTHS)}")
         if not query and not memory_ids:
             raise InvalidMessage("Give a query, or memory_ids of what was found")
         user = self._session.user(user_id)
+        chosen = checked_filters(filters, outcomes=True)
+        outcomes = list(chosen.kinds) == [OUTCOME]
         request = context_pb2.DiscloseRequest(
             user_id=user,
             depth=depth,
             query=optional_text(query, "query", MAX_QUERY),
-            memory_ids=[str(checked_id(one, "memory_ids")) for one in memory_ids],
+            memory_ids=[one if outcomes else str(checked_id(one, "memory_ids")) for one in memory_ids],
             top_k=checked_count(top_k, "top_k", MAX_TOP_K),
-            filters=checked_filters(filters),
+            filters=chosen,
             as_of_us=moment_us(as_of, "as_of"),
             known_as_of_us=moment_us(known_as_of, "known_as_of"),
             group_id=optional_text(group_id, "group_id"),
@@ -119,13 +126,16 @@ class ContextVerbs:
         project_id: Name = None,
     ) -> UnifiedResults:
         """One search over what was said (L0), what is remembered (L1) and how to behave (L2), with what ties the hits."""
-        if unknown := set(layers) - set(LAYERS):
-            raise InvalidMessage(f"layers names {sorted(unknown)[0]!r}; there are {', '.join(LAYERS)}")
+        named = checked_names(layers, "layers")
+        if unknown := sorted(set(named) - set(LAYERS)):
+            raise InvalidMessage(f"layers names {unknown[0]!r}; there are {', '.join(LAYERS)}")
+        if not named:
+            raise InvalidMessage(f"layers names none; there are {', '.join(LAYERS)}")
         user = self._session.user(user_id)
         request = context_pb2.UnifiedRequest(
             user_id=user,
             query=checked_text(query, "query", MAX_QUERY),
-            layers=layers,
+            layers=named,
             top_k=checked_count(top_k, "top_k", MAX_TOP_K),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),

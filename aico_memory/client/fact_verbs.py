@@ -35,18 +35,21 @@ from aico_memory.client.validation import (
     checked_count,
     checked_id,
     checked_policy,
+    checked_scopes,
     checked_text,
     checked_zone,
     moment_us,
     optional_text,
 )
-from aico_memory.contracts.v1 import context_pb2, envelope_pb2, working_pb2, write_path_pb2
+from aico_memory.contracts.v1 import context_pb2, envelope_pb2, semantic_pb2, working_pb2, write_path_pb2
 from aico_memory.errors import InvalidMessage
-from aico_memory.ids import new_id
+from aico_memory.ids import new_id, uuid7_ms
 
 WAITING = ("candidate", "shadow")
 MAX_REVIEW = 1000
 MAX_REASON = 1000
+# Between the id of a command and its time.
+MOMENT_US = 1_000_000
 
 
 class FactVerbs:
@@ -171,14 +174,14 @@ class FactVerbs:
         user, scope = self._policy_scope(user_id, group_id, project_id)
         policy, names = checked_policy(fields)
         change = write_path_pb2.PolicyChange(scope=scope, action="set", fields=names, policy=policy)
-        return policy_shape(await self._session.command(change, user))
+        return await self._changed_policy(change, user)
 
     async def rollback_policy(
         self, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
     ) -> PolicyState:
         """Let the previous policy hold again, as a new version. Raises NotFound where there is none."""
         user, scope = self._policy_scope(user_id, group_id, project_id)
-        return policy_shape(await self._session.command(write_path_pb2.PolicyChange(scope=scope, action="rollback"), user))
+        return await self._changed_policy(write_path_pb2.PolicyChange(scope=scope, action="rollback"), user)
 
     async def set_read_only(
         self, read_only: bool, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
@@ -186,7 +189,7 @@ class FactVerbs:
         """The emergency switch: while it is on no item changes, and what is said waits; records are kept all the same."""
         user, scope = self._policy_scope(user_id, group_id, project_id)
         change = write_path_pb2.PolicyChange(scope=scope, action="read_only", read_only=bool(read_only))
-        return policy_shape(await self._session.command(change, user))
+        return await self._changed_policy(change, user)
 
     async def shadow_report(
         self,
@@ -291,8 +294,27 @@ class FactVerbs:
             project_id=optional_text(project_id, "project_id"),
         )
         identifier = None if event_id is None else checked_id(event_id, "event_id")
-        page = await self._session.command(judged, user, event_id=identifier)
+
+        async def stands(_: uuid.UUID) -> semantic_pb2.MemoryPage:
+            scopes = checked_scopes(user, group_id, project_id)
+            get = semantic_pb2.GetMemory(user_id=user, memory_ids=judged.memory_ids, scopes=scopes)
+            found: semantic_pb2.MemoryPage = await self._session.ask(get, user)
+            judges = [record for record in found.records if record.status == "active" and record.kind != "record"]
+            return semantic_pb2.MemoryPage(records=judges)
+
+        page = await self._session.command(judged, user, event_id=identifier, recover=stands)
         return {"results": [memory_shape(record) for record in page.records]}
+
+    async def _changed_policy(self, change: write_path_pb2.PolicyChange, user: str) -> PolicyState:
+        """Change a policy; where the reply was lost, the version that this client made at that moment tells it."""
+
+        async def stands(event_id: uuid.UUID) -> write_path_pb2.PolicyState | None:
+            state: write_path_pb2.PolicyState = await self._session.ask(write_path_pb2.PolicyRequest(scope=change.scope), user)
+            given_us = (uuid7_ms(event_id) or 0) * 1000
+            ours = (each for each in state.versions if each.by == self._session.link.identity)
+            return state if any(0 <= each.at_us - given_us < MOMENT_US for each in ours) else None
+
+        return policy_shape(await self._session.command(change, user, recover=stands))
 
     async def _reviewed(
         self, decision: str, memory_id: str, user_id: str, reason: str | None, group_id: str | None, project_id: str | None

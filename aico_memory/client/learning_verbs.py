@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
+from aico_memory.client.feedback_verbs import FeedbackVerbs, Undone
 from aico_memory.client.results import Skill
 from aico_memory.client.session import Session
 from aico_memory.client.shapes import skill_shape
-from aico_memory.client.validation import checked_id, checked_text, checked_user, moment_us, optional_text
+from aico_memory.client.validation import (
+    checked_text,
+    checked_user,
+    moment_us,
+    optional_text,
+)
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.dimensions import vector_of
 from aico_memory.errors import InvalidMessage
@@ -19,7 +24,6 @@ from aico_memory.errors import InvalidMessage
 Moment = datetime | str | None
 # The nightly batch reads everybody's thumbs.
 LEARN_SECONDS = 600.0
-MAX_LISTED = 1000
 
 
 class Explanation(TypedDict):
@@ -56,7 +60,7 @@ class StyleBelief(TypedDict):
 class Learned(TypedDict):
     """What the nightly batch did."""
 
-    # learned | refused | too_few_people | nothing_new | switched_off
+    # learned | proposed | refused | rolled_back | too_few_people | nothing_new | switched_off
     outcome: str
     people: int
     thumbs: int
@@ -65,17 +69,13 @@ class Learned(TypedDict):
     value_before: float
     value_after: float
     proposals: int
+    # Stored texts that were sorted into categories, and how many of them moved a preference.
+    classified: int
+    moved_by_text: int
     detail: str
 
 
-class Undone(TypedDict):
-    """How many thumbs were taken back, and how many still teach."""
-
-    undone: int
-    left: int
-
-
-class LearningVerbs:
+class LearningVerbs(FeedbackVerbs):
     """Verbs on skills' learning."""
 
     _session: Session
@@ -126,6 +126,8 @@ class LearningVerbs:
             "value_before": report.value_before,
             "value_after": report.value_after,
             "proposals": report.proposals,
+            "classified": report.classified,
+            "moved_by_text": report.moved_by_text,
             "detail": report.detail,
         }
 
@@ -133,36 +135,6 @@ class LearningVerbs:
         """Take back everything learned of the user after a moment; None: everything. Feedback stays listed as undone."""
         user = checked_user(user_id)
         command = behavioral_pb2.UndoLearning(user_id=user, until_us=moment_us(until, "until"))
-        result = await self._session.command(command, user)
-        return {"undone": result.undone, "left": result.left}
-
-    async def feedback_list(self, user_id: str, limit: int = 100) -> list[dict[str, Any]]:
-        """The user's feedback events, newest first."""
-        user = checked_user(user_id)
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LISTED:
-            raise InvalidMessage(f"limit is {limit!r}; allowed is 1 to {MAX_LISTED}")
-        answer = await self._session.ask(behavioral_pb2.FeedbackListRequest(user_id=user, limit=limit), user)
-        return [
-            {
-                "event_id": str(uuid.UUID(bytes=one.event_id)),
-                "message_id": one.message_id,
-                "skill_id": one.skill_id,
-                "reward": one.reward,
-                "reason": one.reason,
-                "free_text": one.free_text,
-                "at": datetime.fromtimestamp(one.at_us / 1e6, UTC).isoformat(),
-                "bucket": one.bucket,
-                "request_id": one.request_id,
-                "is_exploration": one.is_exploration,
-                "undone": one.undone,
-            }
-            for one in answer.feedback
-        ]
-
-    async def delete_feedback(self, user_id: str, event_id: str | uuid.UUID) -> Undone:
-        """Delete one feedback event and what it taught. NotFound where the user has none of this id."""
-        user = checked_user(user_id)
-        command = behavioral_pb2.UndoLearning(user_id=user, event_id=checked_id(event_id, "event_id").bytes)
         result = await self._session.command(command, user)
         return {"undone": result.undone, "left": result.left}
 
@@ -179,7 +151,9 @@ class LearningVerbs:
     ) -> Skill:
         """Create a skill of the user's own, or (with `skill_id`) a new version of one. At least one condition is needed.
 
-        `dimensions` by name, all of them; None: those of the version before, else neutral.
+        A `skill_id` may be chosen; one that was given and that the user does not have raises SkillNotFound.
+        A new version without a name, or without any condition, keeps those of the version before. `dimensions` by name, all
+        of them; None: those of the version before, else neutral.
         """
         user = checked_user(user_id)
         command = behavioral_pb2.PutSkill(
@@ -195,7 +169,10 @@ class LearningVerbs:
         return skill_shape(await self._session.command(command, user))
 
     async def change_skill(self, user_id: str, skill_id: str, action: str) -> Skill:
-        """accept, archive, restore or delete a skill of the user's own; archive or restore a base skill."""
+        """accept, archive, restore, revert or delete a skill of the user's own; archive or restore a base skill.
+
+        `revert` makes the version before the newest one, exactly as it was made.
+        """
         user = checked_user(user_id)
         command = behavioral_pb2.ChangeSkill(
             user_id=user,
@@ -223,6 +200,47 @@ class LearningVerbs:
             ],
         }
 
+    async def set_preference(self, user_id: str, style: Mapping[str, float], bucket: int | None = None) -> dict[str, Any]:
+        """Say which style the user wants: values 0..1 by the names of dimensions, in one context bucket or in all.
+
+        It stands over what was learned until then, and feedback goes on from it. Without consent the status says so.
+        """
+        return await self._put_preference(user_id, behavioral_pb2.PutPreference(style=_checked_style(style)), bucket)
+
+    async def reset_preference(self, user_id: str, bucket: int | None = None) -> dict[str, Any]:
+        """Put the preferred style of one context bucket, or of all, back to neutral."""
+        return await self._put_preference(user_id, behavioral_pb2.PutPreference(reset=True), bucket)
+
+    async def _put_preference(self, user_id: str, command: behavioral_pb2.PutPreference, bucket: int | None) -> dict[str, Any]:
+        user = command.user_id = self._session.user(user_id)
+        if bucket is not None:
+            if isinstance(bucket, bool) or not isinstance(bucket, int) or not 0 <= bucket < 2**32:
+                raise InvalidMessage(f"bucket is {bucket!r}; allowed is a whole number from 0")
+            command.bucket = bucket
+        result = await self._session.command(command, user)
+        return {"status": result.status, "buckets": result.buckets}
+
+    async def behavior_metrics(
+        self, query: str, since: Moment = None, until: Moment = None, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """A ready-made query over what selection and learning did; rows of named figures.
+
+        accuracy (by hour and skill), slow_skills, adaptation (by user), exploration (against exploitation, by hour),
+        aggregate, performance (percentiles in ms, bytes a user) or thompson_sampling (nightly batches).
+        """
+        request = behavioral_pb2.BehaviorMetricsRequest(
+            query=checked_text(query, "query", 32), from_us=moment_us(since, "since"), until_us=moment_us(until, "until"),
+            limit=0 if limit is None else limit,
+        )  # fmt: skip
+        answer = await self._session.ask(request, "")
+        rows = []
+        for one in answer.rows:
+            named: dict[str, Any] = {"hour": datetime.fromtimestamp(one.hour_us / 1e6, UTC).isoformat()} if one.hour_us else {}
+            named |= {"skill_id": one.skill_id} if one.skill_id else {}
+            named |= {"user_id": one.user_id} if one.user_id else {}
+            rows.append({**named, **dict(sorted(one.values.items()))})
+        return rows
+
     async def behavior_figures(self, since: Moment = None, until: Moment = None) -> list[dict[str, Any]]:
         """Selections, explorations and thumbs by the hour and skill; no person is named."""
         request = behavioral_pb2.BehaviorFiguresRequest(from_us=moment_us(since, "since"), until_us=moment_us(until, "until"))
@@ -238,3 +256,10 @@ class LearningVerbs:
             }
             for one in answer.figures
         ]
+
+
+def _checked_style(style: Mapping[str, float]) -> dict[str, float]:
+    for name, value in style.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidMessage(f"The value of {name!r} is {value!r}; allowed is a number from 0 to 1")
+    return {str(name): float(value) for name, value in style.items()}

@@ -33,6 +33,7 @@ from aico_memory.client.validation import (
 )
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
 from aico_memory.errors import AccessDenied, InvalidMessage, NotFound
+from aico_memory.ids import new_id
 
 Moment = datetime | str | None
 MAX_TOP_K = 1000
@@ -61,13 +62,20 @@ class MemoryVerbs:
         A message is `{"role", "content"}` and, as you like, `id` (a UUID: the same one twice has one effect),
         `name`, `timestamp` (when it was said: ISO 8601 with zone or an aware datetime), `zone` (IANA, in which "tomorrow"
         is meant; else that of the timestamp) and `metadata` (a JSON object). What names a group or a project is
-        remembered there, and read by whoever names it. All are checked before the first is published.
-        Raises InvalidMessage, NaiveTime, TooLarge.
+        remembered there, and read by whoever names it. All are checked before the first is published. Without
+        timestamps they were said now, one after the other; ids that are made here grow in the list's order.
+
+        Raises InvalidMessage, NaiveTime, TooLarge; BusUnavailable or DeadlineExceeded after `link.publish_seconds`: what
+        was given may arrive all the same once the bus is back. The error's `event_ids` are the messages' ids in their
+        order: add them again with these as `id`, and each has one effect.
         """
         user = self._session.user(user_id)
         scope = [optional_text(value, what) for value, what in _named(session_id, group_id, project_id)]
         checked = checked_messages(messages, user, *scope)
-        records = [self._session.record(message, user, identifier) for identifier, message in checked]
+        # Never later than now, so that a clock that stands still does not put them into the future: their ids tell them apart.
+        now_us = self._session.clock.now_us()
+        fresh = iter(sorted(new_id(now_us) for _ in checked))
+        records = [self._session.record(message, user, identifier or next(fresh)) for identifier, message in checked]
         acknowledged = await self._session.publish(records)
         return [id_text(entry.event_id) for entry in acknowledged]
 
@@ -86,9 +94,16 @@ class MemoryVerbs:
     ) -> SearchResults:
         """Search by meaning and by words, best first.
 
+        What answers the question and holds, as `recall` would tell it, comes first, marked `answers`; every message keeps
+        its own place behind it. What was superseded comes as an item only where the question, `as_of`, `known_as_of` or a
+        filter asks for it.
         `as_of`: what was true then; `known_as_of`: what was known then; None is now. `filters`: `kind`, `tier`,
         `status` (a text or a list each), `session_id`, `since` and `until` (said in [since, until)).
-        `profile` names a ranking profile (config/ranking); None is the configured one.
+        `profile` names a ranking profile (config/ranking), shown as it ranks; None is the configured one.
+
+        Kinds: record, profile, preference, constraint, correction, entity, fact, decision, plan, task_state, episode,
+        procedure, pattern, summary. Tiers: episodic, semantic, dormant. States: candidate, shadow, active, superseded,
+        expired, disabled, invalid. InvalidMessage for any other.
         """
         user = self._session.user(user_id)
         request = context_pb2.SearchRequest(
@@ -192,6 +207,38 @@ class MemoryVerbs:
         page = await self._session.command(command, user, recover=partial(self._after_change, command))
         return self._changed(page, user, identifier, "Memory updated successfully!")
 
+    async def pin(
+        self,
+        memory_id: str,
+        user_id: str | None = None,
+        pinned: bool | None = True,
+        immutable: bool | None = None,
+        reason: str | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> Changed:
+        """Hold a memory fast, or let it go; None leaves as it is.
+
+        What is pinned is not forgotten, cut or demoted; what is immutable is not edited, merged, superseded or deleted
+        either: what contradicts it waits for `review`. Raises NotFound, AccessDenied, and RefusedTransition for what holds no
+        longer.
+        """
+        user, identifier = self._owner(memory_id, user_id)
+        command = semantic_pb2.AnchorMemory(
+            user_id=user,
+            memory_id=identifier,
+            reason=optional_text(reason, "reason"),
+            scopes=checked_scopes(user, group_id, project_id),
+        )
+        if pinned is None and immutable is None:
+            raise InvalidMessage("Neither pinned nor immutable is given", "Give True or False for one of them.")
+        if pinned is not None:
+            command.pinned = checked_flag(pinned, "pinned")
+        if immutable is not None:
+            command.immutable = checked_flag(immutable, "immutable")
+        page = await self._session.command(command, user, recover=partial(self._after_change, command))
+        return self._changed(page, user, identifier, "Memory anchored as asked.")
+
     async def delete(
         self,
         memory_id: str,
@@ -222,7 +269,9 @@ class MemoryVerbs:
         return history_shape(identifier, answer.changes)
 
     async def _after_change(
-        self, command: semantic_pb2.UpdateMemory | semantic_pb2.InvalidateMemory, event_id: uuid.UUID
+        self,
+        command: semantic_pb2.UpdateMemory | semantic_pb2.AnchorMemory | semantic_pb2.InvalidateMemory,
+        event_id: uuid.UUID,
     ) -> semantic_pb2.MemoryPage | None:
         """The memory as it stands, where its history names this command as the cause of a change."""
         user, memory_id, scopes = command.user_id, command.memory_id, command.scopes

@@ -1,4 +1,4 @@
-"""What a client can ask of the system itself: flush, sleep, jobs, publish, subscribe."""
+"""What a client can ask of the system itself: flush, publish, subscribe."""
 
 from __future__ import annotations
 
@@ -10,31 +10,27 @@ from typing import Any
 
 from google.protobuf.json_format import ParseDict, ParseError
 
+from aico_memory.bus.read_only import WriteStop
 from aico_memory.client.results import Delivered
 from aico_memory.client.session import Session
 from aico_memory.client.stream import EventStream
-from aico_memory.client.validation import checked_count, checked_id, checked_names, checked_seconds, checked_text
-from aico_memory.clock import format_us
+from aico_memory.client.validation import checked_id, checked_seconds, checked_text
 from aico_memory.contracts.envelope import check_fields
 from aico_memory.contracts.registry import topic_named, topics
-from aico_memory.contracts.v1 import sleep_pb2
-from aico_memory.errors import BusUnavailable, ClosedConnection, DeadlineExceeded, InvalidMessage, NotFound
-from aico_memory.ids import new_id
+from aico_memory.errors import BusUnavailable, ClosedConnection, DeadlineExceeded, InvalidMessage
 
 _LOOK_SECONDS = (0.01, 0.1)
-MAX_HISTORY = 1000
-_ENDED = frozenset({"complete", "cancelled", "failed"})
 
 
 class OperationVerbs:
-    """Verbs on the bus and on sleep."""
+    """Verbs on the bus."""
 
     _session: Session
 
     async def flush(self, timeout_seconds: float = 60.0) -> None:
         """Return when every consumer is done with what this client published; then every message can be found.
 
-        Raises DeadlineExceeded with the names of those that are behind.
+        Raises DeadlineExceeded with the names of those that are behind, ReadOnly where all writing is stopped.
         """
         timeout_seconds = checked_seconds(timeout_seconds, "timeout_seconds")
         deadline = time.monotonic() + timeout_seconds
@@ -59,78 +55,11 @@ class OperationVerbs:
             raise
         except (BusUnavailable, DeadlineExceeded) as error:
             return [f"the bus ({error.code})"]
-        return _behind(wanted, answer["consumers"])
-
-    async def sleep_now(
-        self,
-        user_id: str | Sequence[str] | None = None,
-        phases: Sequence[str] | None = None,
-        wait: bool = False,
-        timeout_seconds: float = 600.0,
-    ) -> dict[str, Any]:
-        """Consolidate now (all users, or these). With `wait` returns the finished run, else its firing id at once."""
-        timeout_seconds = checked_seconds(timeout_seconds, "timeout_seconds")
-        now_us = self._session.clock.now_us()
-        event_id = new_id(now_us)
-        start = sleep_pb2.ConsolidationStart(
-            firing_id=f"manual/{event_id}",
-            planned_at_us=now_us,
-            user_ids=[self._session.user(user) for user in checked_names(user_id, "user_id")],
-            phases=checked_names(phases, "phases"),
-            manual=True,
-        )
-        await self._session.publish([self._session.record(start, "", event_id)])
-        if not wait:
-            return {"firing_id": start.firing_id, "status": "started"}
-        deadline = time.monotonic() + timeout_seconds
-        while time.monotonic() < deadline:
-            try:
-                page = await self._session.ask(sleep_pb2.RunsRequest(firing_id=start.firing_id, limit=1))
-            except (NotFound, DeadlineExceeded):
-                # Not begun yet, or the worker is just starting again: the run goes on all the same.
-                page = sleep_pb2.RunsPage()
-            for run in page.runs:
-                if run.status in _ENDED:
-                    return _run_shape(run)
-            await asyncio.sleep(_LOOK_SECONDS[1])
-        raise DeadlineExceeded(f"The run {start.firing_id} has not ended after {timeout_seconds:g} s")
-
-    async def jobs(self, history: int = 0) -> dict[str, Any]:
-        """The schedule, when each job runs next, and its last `history` firings."""
-        shown = checked_count(history, "history", MAX_HISTORY, least=0)
-        page = await self._session.ask(sleep_pb2.JobsRequest(history=shown))
-        return {
-            "idle": page.idle,
-            "cpu_percent": page.cpu_percent,
-            "jobs": [
-                {
-                    "name": job.name,
-                    "cron": job.cron,
-                    "zone": job.zone,
-                    "topic": job.topic,
-                    "enabled": job.enabled,
-                    "next": format_us(job.next_us),
-                    "last": format_us(job.last_us),
-                    "last_outcome": job.last_outcome or None,
-                    "priority": job.priority,
-                    "waits_for_idle": job.waits_for_idle,
-                }
-                for job in page.jobs
-            ],
-            "firings": [
-                {
-                    "firing_id": firing.firing_id,
-                    "job": firing.job,
-                    "planned": format_us(firing.planned_us),
-                    "fired": format_us(firing.fired_us),
-                    "finished": format_us(firing.finished_us),
-                    "outcome": firing.outcome,
-                    "seconds": firing.seconds,
-                    "manual": firing.manual,
-                }
-                for firing in page.firings[:shown]
-            ],
-        }
+        behind = _behind(wanted, answer["consumers"])
+        stop = WriteStop(**answer["read_only"])
+        if behind and stop.on:
+            raise stop.error()
+        return behind
 
     async def publish(
         self,
@@ -141,7 +70,8 @@ class OperationVerbs:
     ) -> str:
         """Publish a message of any topic by its contract's field names; returns the event id.
 
-        On a durable topic it returns when the record is on the broker's disk. Raises UnknownTopic, InvalidMessage.
+        On a durable topic it returns when the record is on the broker's disk. Raises UnknownTopic, InvalidMessage;
+        BusUnavailable or DeadlineExceeded as `add` does: the record may still arrive, and the same `event_id` is one event.
         """
         declared = topic_named(checked_text(topic, "topic"))
         message = declared.message()
@@ -185,21 +115,3 @@ def _behind(wanted: Mapping[str, int], consumers: Sequence[Mapping[str, Any]]) -
         if any(consumer["settled"] < wanted[topic] for topic in consumer["topics"] if topic in wanted):
             behind.append(consumer["name"])
     return behind
-
-
-def _run_shape(run: sleep_pb2.Run) -> dict[str, Any]:
-    return {
-        "run_id": run.run_id,
-        "firing_id": run.firing_id,
-        "status": run.status,
-        "users": run.users,
-        "users_done": run.users_done,
-        "experiences": run.experiences,
-        "started": format_us(run.started_us),
-        "finished": format_us(run.finished_us),
-        "error": run.error or None,
-        "phases": [
-            {"phase": phase.phase, "counts": dict(phase.counts), "seconds": phase.seconds, "error": phase.error or None}
-            for phase in run.phases
-        ],
-    }

@@ -57,9 +57,14 @@ class Memory(TypedDict):
 
 
 class Found(Memory, total=False):
-    """A memory that was searched for, without `subject`, `predicate` and `value`; `shares` and `layer` with explain=True."""
+    """A memory that was searched for; `shares` and `layer` with explain=True.
+
+    `answers`: it answers the question, as `recall` would, and stands first. Only such ones have `subject`, `predicate`
+    and `value`.
+    """
 
     score: float
+    answers: bool
     shares: dict[str, float]
     layer: str
 
@@ -100,7 +105,8 @@ class HistoryEntry(TypedDict):
     """One change of a memory."""
 
     memory_id: str
-    # ADD | UPDATE | DELETE (it holds no longer), or the field that changed, in capitals.
+    # ADD | UPDATE, or why it holds no longer: SUPERSEDE (something else took its place) | RETRACT (it was never true) |
+    # EXPIRE | DISABLE | DELETE (the user took it away); else the field that changed, in capitals.
     event: str
     field: str
     # The text before and after; None where the memory did not hold.
@@ -134,6 +140,19 @@ class SkillChoice(TypedDict):
     shares: dict[str, float]
     bucket: int
     is_exploration: bool
+
+
+class AppliedSkill(TypedDict):
+    """A system prompt with the chosen skill's words behind it; the prompt alone where none applies."""
+
+    prompt: str
+    skill: SkillChoice | None
+    # What to ask the person beside the answer, where something is tried out; else empty.
+    question: str
+    # Why, in one sentence.
+    explanation: str
+    # applied | no_applicable_skill | no_consent: the fixed choice for someone of whom nothing is learned
+    outcome: str
 
 
 class FeedbackOutcome(TypedDict):

@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from aico_memory.client.validation import checked_user
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import Topic, topic_of
+from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.errors import (
     AccessDenied,
@@ -49,6 +51,9 @@ _LOOK_SECONDS = 0.5
 _REPEAT_LOOK = 0.1
 # The answer to a command that was applied under this id; None where it changed nothing.
 Recover = Callable[[uuid.UUID], Awaitable[Any]]
+MAY_ARRIVE = (
+    "What was given may still arrive; give it again with the same id (`event_ids` of this error), which has one effect."
+)
 
 
 class Session:
@@ -130,7 +135,8 @@ class Session:
     async def publish(self, records: Sequence[OutgoingRecord]) -> list[Acknowledgement]:
         """Publish durable records in this order and wait until they are on the broker's disk.
 
-        With a spool, while the bus is away, until they are on this side's disk (global sequence 0).
+        With a spool, while the bus is away, until they are on this side's disk (global sequence 0). Without, the error
+        of a bus that says nothing in time names the events, because the link still sends them when the bus is back.
         """
         if self._spool is None:
             return await self._publish_now(records, self.settings.publish_seconds)
@@ -148,11 +154,14 @@ class Session:
         return [Acknowledgement(record.event_id, 0, 0) for record in records]
 
     async def _publish_now(self, records: Sequence[OutgoingRecord], seconds: float) -> list[Acknowledgement]:
-        if self.link.has_room(len(records), sum(len(record.envelope) for record in records)):
-            future = self.link.publish_bulk(records)
-        else:
-            future = await asyncio.to_thread(self.link.publish_bulk, records, seconds)
-        acknowledged: list[Acknowledgement] = await self._bounded(future, seconds, "publish")
+        try:
+            if self.link.has_room(len(records), sum(len(record.envelope) for record in records)):
+                future = self.link.publish_bulk(records)
+            else:
+                future = await asyncio.to_thread(self.link.publish_bulk, records, seconds)
+            acknowledged: list[Acknowledgement] = await self._bounded(future, seconds, "publish")
+        except (BusUnavailable, DeadlineExceeded) as error:
+            raise _unsure(error, [uuid.UUID(bytes=record.event_id) for record in records]) from None
         for record, acknowledgement in zip(records, acknowledged, strict=True):
             self._note(record.topic, acknowledgement)
         return acknowledged
@@ -173,6 +182,7 @@ class Session:
     ) -> Any:
         """Publish a durable command and wait for its answer, which is lost where a connection breaks just then.
 
+        Whoever answered it is asked to send the answer again; a worker that has died since has forgotten it.
         `stored` asks for the answer that stands: a command that was sent before under this id is not applied
         again, so nobody answers it again. `recover` is called with the command's id once it has been applied:
         it tells the answer by what stands now, or None where the command changed nothing; then it is given again.
@@ -186,12 +196,13 @@ class Session:
             given = event_id or new_id(self.clock.now_us())
             event_id = None
             waiting, acknowledged = await self._given(message, user, given, deadline)
+            again = partial(self._answer_again, user, given)
             if stored is not None:
                 look = partial(self.ask, stored, user)
             elif recover is not None:
-                look = partial(self._recovered, recover, given, topic, acknowledged)
+                look = partial(self._recovered, recover, given, topic, acknowledged, again)
             else:
-                return await self._bounded(waiting, deadline - time.monotonic(), topic.name)
+                look = again
             answer = await self._awaited(waiting, look, pause, deadline, topic.name)
         return answer
 
@@ -222,10 +233,25 @@ class Session:
             waiting.cancel()
             return found
 
+    async def _answer_again(self, user: str, event_id: uuid.UUID, seconds: float) -> Any:
+        """Have the answer to a command sent again; it comes by itself, so that there is nothing to find here."""
+        # What concerns everybody has no user of its own: any name will do.
+        again = bus_pb2.AnswerAgain(user_id=user or self.link.identity, event_id=event_id.bytes)
+        self.link.send(self.record(again, again.user_id))
+        raise NotFound("The answer is on its way, or is not kept")
+
     async def _recovered(
-        self, recover: Recover, event_id: uuid.UUID, topic: Topic, acknowledged: Acknowledgement, seconds: float
+        self,
+        recover: Recover,
+        event_id: uuid.UUID,
+        topic: Topic,
+        acknowledged: Acknowledgement,
+        again: Callable[..., Awaitable[Any]],
+        seconds: float,
     ) -> Any:
         """What a command came to; NotFound as long as the topic's owner has not applied it."""
+        with suppress(NotFound):
+            await again(seconds)
         for consumer in (await self.control("consumers", {}, seconds))["consumers"]:
             if consumer["name"] == topic.owner and consumer["applied"] >= acknowledged.global_sequence:
                 return await recover(event_id)
@@ -242,7 +268,10 @@ class Session:
         # Where the publish itself fails nobody looks at the answer's error any more.
         waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
         topic = topic_of(message).name
-        acknowledgement: Acknowledgement = await self._bounded(acknowledged, seconds, topic)
+        try:
+            acknowledgement: Acknowledgement = await self._bounded(acknowledged, seconds, topic)
+        except (BusUnavailable, DeadlineExceeded) as error:
+            raise _unsure(error, [event_id]) from None
         self._note(topic, acknowledgement)
         return waiting, acknowledgement
 
@@ -279,3 +308,12 @@ class Session:
 
     def _late(self, about: str) -> AicoMemoryError:
         return self.link.trouble or DeadlineExceeded(f"No answer to {about} in time")
+
+
+def _unsure(error: AicoMemoryError, event_ids: Sequence[uuid.UUID]) -> AicoMemoryError:
+    """The error of a publish that nobody acknowledged: it names what may arrive all the same. Closed is closed."""
+    if isinstance(error, ClosedConnection):
+        return error
+    told = type(error)(error.detail, f"{MAY_ARRIVE} {error.mend}")
+    told.event_ids = tuple(str(event_id) for event_id in event_ids)
+    return told

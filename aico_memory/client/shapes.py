@@ -25,10 +25,14 @@ from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
+from aico_memory.domain.memory import OPEN
 
 # A change of the text, and the states in which a memory holds no longer.
 _EVENTS = {"created": "ADD", "text": "UPDATE"}
-_GONE = frozenset({"invalid", "expired", "disabled", "superseded"})
+_GONE = {"invalid": "DELETE", "expired": "EXPIRE", "disabled": "DISABLE", "superseded": "SUPERSEDE"}
+_RETRACTED = "retracted"
+# Fields that hold times, in microseconds.
+_TIMES = "_us"
 
 
 def memory_shape(record: semantic_pb2.MemoryRecord) -> Memory:
@@ -101,9 +105,9 @@ def search_shape(result: context_pb2.SearchResult, explain: bool) -> SearchResul
 
 
 def _hit(hit: semantic_pb2.SearchHit, explain: bool) -> Found:
-    found: Found = {**memory_shape(hit.record), "score": hit.score}  # type: ignore[typeddict-item]
+    found: Found = {**memory_shape(hit.record), "score": hit.score, "answers": hit.answers}  # type: ignore[typeddict-item]
     if not hit.record.predicate:
-        # A search reads words and vectors; `get` and `recall` tell how an item is read.
+        # A search reads words and vectors; of what answers, and by `get` and `recall`, it is told how an item is read.
         for unread in ("subject", "predicate", "value"):
             del found[unread]  # type: ignore[misc]
     if explain:
@@ -135,7 +139,8 @@ def history_shape(memory_id: str, changes: Iterable[semantic_pb2.EvolutionRecord
         if event in ("ADD", "UPDATE"):
             before, text = change.old_value or None, change.new_value or None
         elif change.what == "status" and change.new_value in _GONE:
-            event, text = "DELETE", None
+            # A change, what was never true, and what the user took away are three things.
+            event, text = "RETRACT" if change.reason.startswith(_RETRACTED) else _GONE[change.new_value], None
         shaped.append(
             {
                 "memory_id": memory_id,
@@ -143,14 +148,21 @@ def history_shape(memory_id: str, changes: Iterable[semantic_pb2.EvolutionRecord
                 "field": change.what,
                 "old_memory": before,
                 "new_memory": text,
-                "old_value": change.old_value or None,
-                "new_value": change.new_value or None,
+                "old_value": _told(change.what, change.old_value),
+                "new_value": _told(change.what, change.new_value),
                 "created_at": format_us(change.at_us),
                 "reason": change.reason or None,
                 "cause": id_text(change.cause_event_id) if change.cause_event_id else None,
             }
         )
     return shaped
+
+
+def _told(what: str, value: str) -> str | None:
+    """A value of a change as a person reads it; None for nothing, and for a time that is open."""
+    if what.endswith(_TIMES) and value.lstrip("-").isdigit():
+        return format_us(int(value)) if 0 < int(value) < OPEN else None
+    return value or None
 
 
 def choice_shape(response: behavioral_pb2.SkillSelectionResponse) -> SkillChoice | None:

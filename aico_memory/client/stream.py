@@ -32,7 +32,9 @@ class EventStream(AsyncIterator[Delivered]):
         self._session = session
         self._topic = topic
         self._callback = callback
-        self._held: asyncio.Queue[Delivered | AicoMemoryError] = asyncio.Queue(_HELD)
+        self._held: asyncio.Queue[Delivered | AicoMemoryError] = asyncio.Queue()
+        # Counted apart from the queue, which only the event loop may touch: the loop may end before its writer does.
+        self._room = threading.Semaphore(_HELD)
         self._loop = asyncio.get_running_loop()
         self._source: Consumer | Subscription | None = None
         self._task: asyncio.Task[None] | None = None
@@ -64,6 +66,7 @@ class EventStream(AsyncIterator[Delivered]):
         item = await self._held.get()
         if isinstance(item, ClosedConnection):
             raise StopAsyncIteration
+        self._room.release()
         if isinstance(item, AicoMemoryError):
             raise item
         return item
@@ -77,8 +80,7 @@ class EventStream(AsyncIterator[Delivered]):
             self._source.close()
         if self._task is not None:
             self._task.cancel()
-        if not self._held.full():
-            self._held.put_nowait(ClosedConnection("The subscription was closed"))
+        self._held.put_nowait(ClosedConnection("The subscription was closed"))
 
     async def _call(self) -> None:
         assert self._callback is not None
@@ -115,28 +117,23 @@ class EventStream(AsyncIterator[Delivered]):
                 _log.warning("a record cannot be read", topic=record.topic, event_id=str(record.id), reason=error.detail)
 
     def _put(self, item: Delivered | AicoMemoryError) -> bool:
+        """Hand it to the event loop once there is room; False where nobody reads any more."""
+        while not self._closed:
+            if self._room.acquire(timeout=_SECONDS):
+                return self._handed(item)
+        return False
+
+    def _handed(self, item: Delivered | AicoMemoryError) -> bool:
         try:
-            putting = asyncio.run_coroutine_threadsafe(self._held.put(item), self._loop)
+            self._loop.call_soon_threadsafe(self._held.put_nowait, item)
         except RuntimeError:
             return False  # the event loop has ended
-        while not self._closed:
-            try:
-                putting.result(_SECONDS)
-                return True
-            except TimeoutError:
-                continue
-        putting.cancel()
-        return False
+        return True
 
     def _deliver(self, record: StampedRecord) -> None:
         """A record of an ephemeral topic, in the link's I/O thread."""
-        events = list(self._readable([record]))
-
-        def put() -> None:
-            for event in events:
-                if self._held.full():
-                    self.lost += 1
-                else:
-                    self._held.put_nowait(event)
-
-        self._loop.call_soon_threadsafe(put)
+        for event in self._readable([record]):
+            if self._room.acquire(blocking=False):
+                self._handed(event)
+            else:
+                self.lost += 1

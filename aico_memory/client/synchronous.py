@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from aico_memory.client.asynchronous import AnyHome, AsyncMemoryClient
 from aico_memory.client.memory_verbs import Moment
 from aico_memory.client.results import (
+    AppliedSkill,
     Changed,
     Delivered,
     FeedbackOutcome,
@@ -30,7 +31,10 @@ from aico_memory.client.stream import EventStream
 from aico_memory.client.synchronous_context import SynchronousContext
 from aico_memory.client.synchronous_facts import SynchronousFacts
 from aico_memory.client.synchronous_graph import SynchronousGraph
+from aico_memory.client.synchronous_guard import SynchronousGuard
 from aico_memory.client.synchronous_learning import SynchronousLearning
+from aico_memory.client.synchronous_outcomes import SynchronousOutcomes
+from aico_memory.client.synchronous_sleep import SynchronousSleep
 from aico_memory.client.synchronous_time import SynchronousTime
 from aico_memory.errors import ClosedConnection
 from aico_memory.paths import find_home
@@ -41,7 +45,10 @@ _END_SECONDS = 0.5
 _LOOK_SECONDS = 1.0
 
 
-class MemoryClient(SynchronousContext, SynchronousFacts, SynchronousTime, SynchronousGraph, SynchronousLearning):
+class MemoryClient(
+    SynchronousContext, SynchronousFacts, SynchronousTime, SynchronousGraph, SynchronousLearning, SynchronousGuard,
+    SynchronousOutcomes, SynchronousSleep,
+):  # fmt: skip
     """A client of one home as one identity: `with MemoryClient.connect() as client`. Thread-safe.
 
     Every verb is that of AsyncMemoryClient, which documents it, and waits for the result.
@@ -160,6 +167,19 @@ class MemoryClient(SynchronousContext, SynchronousFacts, SynchronousTime, Synchr
         """Correct a memory; the old text stays queryable."""
         return self._run(self._client.update(memory_id, text, user_id, metadata, group_id, project_id))
 
+    def pin(
+        self,
+        memory_id: str,
+        user_id: str | None = None,
+        pinned: bool | None = True,
+        immutable: bool | None = None,
+        reason: str | None = None,
+        group_id: str | None = None,
+        project_id: str | None = None,
+    ) -> Changed:
+        """Hold a memory fast, or let it go; None leaves as it is."""
+        return self._run(self._client.pin(memory_id, user_id, pinned, immutable, reason, group_id, project_id))
+
     def delete(
         self,
         memory_id: str,
@@ -193,6 +213,22 @@ class MemoryClient(SynchronousContext, SynchronousFacts, SynchronousTime, Synchr
             self._client.select_skill(user_id, message, intent, sentiment, time_of_day, topic, request_id, session_id)
         )
 
+    def apply_skill(
+        self,
+        user_id: str,
+        system_prompt: str,
+        message: str,
+        intent: str | None = None,
+        sentiment: str | None = None,
+        time_of_day: str | None = None,
+        topic: str | None = None,
+        request_id: str | None = None,
+        session_id: str | None = None,
+    ) -> AppliedSkill:
+        """A system prompt with the words of the chosen skill behind it."""
+        more = (intent, sentiment, time_of_day, topic, request_id, session_id)
+        return self._run(self._client.apply_skill(user_id, system_prompt, message, *more))
+
     def feedback(
         self,
         user_id: str,
@@ -222,20 +258,6 @@ class MemoryClient(SynchronousContext, SynchronousFacts, SynchronousTime, Synchr
     def flush(self, timeout_seconds: float = 60.0) -> None:
         """Return when every consumer is done with what this client published."""
         self._run(self._client.flush(timeout_seconds))
-
-    def sleep_now(
-        self,
-        user_id: str | Sequence[str] | None = None,
-        phases: Sequence[str] | None = None,
-        wait: bool = False,
-        timeout_seconds: float = 600.0,
-    ) -> dict[str, Any]:
-        """Consolidate now."""
-        return self._run(self._client.sleep_now(user_id, phases, wait, timeout_seconds))
-
-    def jobs(self, history: int = 0) -> dict[str, Any]:
-        """The schedule, when each job runs next, and past firings."""
-        return self._run(self._client.jobs(history))
 
     def publish(
         self,

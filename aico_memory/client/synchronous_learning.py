@@ -6,8 +6,9 @@ import uuid
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from aico_memory.client.learning_verbs import Explanation, Learned, LearningVerbs, Moment, StyleBelief, Undone
-from aico_memory.client.results import Skill
+from aico_memory.client.feedback_verbs import FeedbackReading, Undone
+from aico_memory.client.learning_verbs import Explanation, Learned, LearningVerbs, Moment, StyleBelief
+from aico_memory.client.results import FeedbackOutcome, Skill
 
 Result = TypeVar("Result")
 
@@ -36,6 +37,14 @@ class SynchronousLearning:
         """Run the nightly batch."""
         return self._run(self._client.learn_now())
 
+    def classify_feedback(self: _Face, text: str, language: str | None = None) -> dict[str, float]:
+        """What a text says of an answer: six categories, each 0..1; the largest is the answer."""
+        return self._run(self._client.classify_feedback(text, language))
+
+    def read_feedback(self: _Face, text: str, language: str | None = None) -> FeedbackReading:
+        """The same with category, matching complaints, language, and which models answered."""
+        return self._run(self._client.read_feedback(text, language))
+
     def undo_learning(self: _Face, user_id: str, until: Moment = None) -> Undone:
         """Take back everything learned of the user after a moment; None: everything."""
         return self._run(self._client.undo_learning(user_id, until))
@@ -47,6 +56,21 @@ class SynchronousLearning:
     def delete_feedback(self: _Face, user_id: str, event_id: str | uuid.UUID) -> Undone:
         """Delete one feedback event and what it taught."""
         return self._run(self._client.delete_feedback(user_id, event_id))
+
+    def edit_feedback(
+        self: _Face,
+        user_id: str,
+        event_id: str | uuid.UUID,
+        reward: int | None = None,
+        reason: str | None = None,
+        free_text: str | None = None,
+    ) -> FeedbackOutcome:
+        """Change what one feedback event says; what is None stays."""
+        return self._run(self._client.edit_feedback(user_id, event_id, reward, reason, free_text))
+
+    def export_behavior(self: _Face, user_id: str) -> list[dict[str, Any]]:
+        """Everything that is kept of a user's behaviour."""
+        return self._run(self._client.export_behavior(user_id))
 
     def put_skill(
         self: _Face,
@@ -70,6 +94,20 @@ class SynchronousLearning:
     def policies(self: _Face) -> dict[str, Any]:
         """The policies and priors there are, and those in use."""
         return self._run(self._client.policies())
+
+    def set_preference(self: _Face, user_id: str, style: Mapping[str, float], bucket: int | None = None) -> dict[str, Any]:
+        """Say which style the user wants."""
+        return self._run(self._client.set_preference(user_id, style, bucket))
+
+    def reset_preference(self: _Face, user_id: str, bucket: int | None = None) -> dict[str, Any]:
+        """Put the preferred style back to neutral."""
+        return self._run(self._client.reset_preference(user_id, bucket))
+
+    def behavior_metrics(
+        self: _Face, query: str, since: Moment = None, until: Moment = None, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """A ready-made query over what selection and learning did."""
+        return self._run(self._client.behavior_metrics(query, since, until, limit))
 
     def behavior_figures(self: _Face, since: Moment = None, until: Moment = None) -> list[dict[str, Any]]:
         """Selections, explorations and thumbs by the hour and skill."""

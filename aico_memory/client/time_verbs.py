@@ -93,13 +93,16 @@ class TimeVerbs:
     ) -> HeldFacts:
         """What was true in [since, until), piece by piece; without bounds everything that ever was."""
         user = self._session.user(user_id)
+        from_us, until_us = moment_us(since, "since"), moment_us(until, "until")
+        if from_us and until_us and from_us >= until_us:
+            raise InvalidMessage("since is not before until", "Give the earlier time as since.")
         request = temporal_pb2.TimelineRequest(
             user_id=user,
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
             about=_about(about, subject, kind),
-            from_us=moment_us(since, "since"),
-            until_us=moment_us(until, "until"),
+            from_us=from_us,
+            until_us=until_us,
             known_as_of_us=moment_us(known_as_of, "known_as_of"),
         )
         return await self._pages(request, user, limit)

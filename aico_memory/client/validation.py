@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import math
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from aico_memory.clock import parse_time, to_us
+from aico_memory.clock import ZONE_MEND, is_zone, parse_time, to_us
 from aico_memory.contracts.v1 import envelope_pb2, semantic_pb2, working_pb2, write_path_pb2
-from aico_memory.errors import InvalidMessage, InvalidReward
+from aico_memory.domain.memory import KINDS, STATUSES, TIERS
+from aico_memory.errors import InvalidFeedback, InvalidMessage, InvalidReward
 
 ROLES = ("user", "assistant", "system", "tool")
 MESSAGE_KEYS = frozenset({"role", "content", "id", "name", "timestamp", "zone", "metadata"})
+OUTCOME = "outcome"
 FILTER_KEYS = frozenset({"kind", "tier", "status", "session_id", "since", "until"})
 REASONS = ("too_verbose", "too_brief", "wrong_tone", "not_helpful", "incorrect_info")
 MAX_NAME = 256
@@ -46,6 +49,17 @@ def checked_user(user_id: object) -> str:
     if not user.isprintable():
         raise InvalidMessage("user_id has control characters")
     return user
+
+
+@contextmanager
+def judging() -> Iterator[None]:
+    """What is wrong with a feedback is told as `validation_error`; a wrong reward keeps its own code."""
+    try:
+        yield
+    except InvalidReward:
+        raise
+    except InvalidMessage as error:
+        raise InvalidFeedback(error.detail, error.mend) from None
 
 
 def optional_text(value: object, what: str, most: int = MAX_NAME) -> str:
@@ -80,10 +94,8 @@ def checked_zone(value: object, what: str, timestamp: object = None) -> str:
     if value is None:
         return _zone_of(timestamp)
     name = checked_text(value, what, MAX_ZONE)
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise InvalidMessage(f"{what} {name!r} is no IANA zone", "Give a zone such as Europe/Lisbon.") from None
+    if not is_zone(name):
+        raise InvalidMessage(f"{what} {name!r} is no IANA zone", ZONE_MEND)
     return name
 
 
@@ -193,8 +205,11 @@ def _checked_message(
     )
 
 
-def checked_filters(filters: object) -> semantic_pb2.SearchFilters:
-    """Filters of a search: kind, tier, status (a text or a list), session_id, since, until ([since, until))."""
+def checked_filters(filters: object, *, outcomes: bool = False) -> semantic_pb2.SearchFilters:
+    """Filters of a search: kind, tier, status (a text or a list), session_id, since, until ([since, until)).
+
+    With `outcomes` the kind may also be "outcome" alone; whoever keeps outcomes says which status those have.
+    """
     if filters is None:
         return semantic_pb2.SearchFilters()
     if not isinstance(filters, Mapping):
@@ -202,10 +217,17 @@ def checked_filters(filters: object) -> semantic_pb2.SearchFilters:
     unknown = sorted(str(key) for key in filters.keys() - FILTER_KEYS)
     if unknown:
         raise InvalidMessage(f"Unknown filters {', '.join(unknown)}; known are {', '.join(sorted(FILTER_KEYS))}")
+    kinds = _names(filters.get("kind"), "filters.kind")
+    tiers = _names(filters.get("tier"), "filters.tier")
+    statuses = _names(filters.get("status"), "filters.status")
+    if not outcomes or kinds != [OUTCOME]:
+        _require_known(kinds, KINDS, "filters.kind")
+        _require_known(statuses, STATUSES, "filters.status")
+    _require_known(tiers, TIERS, "filters.tier")
     return semantic_pb2.SearchFilters(
-        kinds=_names(filters.get("kind"), "filters.kind"),
-        tiers=_names(filters.get("tier"), "filters.tier"),
-        statuses=_names(filters.get("status"), "filters.status"),
+        kinds=kinds,
+        tiers=tiers,
+        statuses=statuses,
         session_id=optional_text(filters.get("session_id"), "filters.session_id"),
         since_us=moment_us(filters.get("since"), "filters.since"),
         until_us=moment_us(filters.get("until"), "filters.until"),
@@ -248,6 +270,12 @@ def checked_reward(reward: object) -> int:
     if isinstance(reward, bool) or not isinstance(reward, int) or reward not in (-1, 0, 1):
         raise InvalidReward(f"The reward is {reward!r}")
     return reward
+
+
+def _require_known(names: Sequence[str], allowed: Sequence[str], what: str) -> None:
+    for name in names:
+        if name not in allowed:
+            raise InvalidMessage(f"{what} is {name!r}; allowed are {', '.join(allowed)}")
 
 
 def _names(value: object, what: str) -> list[str]:

@@ -37,7 +37,8 @@ def _messages(old: FileDescriptorSet, new: FileDescriptorSet) -> Iterator[str]:
             elif _shape(field) != _shape(successor):
                 yield f"field {name}.{field.name} ({field.number}) changed its name, type or label"
         was, now = (each.options.Extensions[options_pb2.topic] for each in (message, after[name]))
-        if (was.name, was.delivery, was.reply) != (now.name, now.delivery, now.reply):
+        # An answer where there was none is an addition: who asks for none gets none.
+        if (was.name, was.delivery) != (now.name, now.delivery) or was.reply not in ("", now.reply):
             yield f"message {name} changed its topic {was.name!r}: give the topic a new version instead"
 
 

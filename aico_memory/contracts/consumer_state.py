@@ -15,6 +15,9 @@ from aico_memory.contracts.wire import OutgoingRecord
 class ConsumerTransaction(Protocol):
     """One transaction of a worker's store: effects, cursor and what is to be published, or nothing."""
 
+    # What this transaction has added to the outgoing records so far.
+    emitted: list[OutgoingRecord]
+
     def set_cursor(self, epoch: int, global_sequence: int) -> None:
         """Everything up to and including this global sequence has been applied."""
 
@@ -35,7 +38,10 @@ class ConsumerState(Protocol):
         """The oldest records not yet acknowledged by the bus, in the order they were emitted."""
 
     def settle_outgoing(self, event_ids: Sequence[bytes]) -> None:
-        """The bus has these; forget them."""
+        """The bus has these: they are outgoing no more, on disk at the latest after the next transaction."""
+
+    def forget_settled(self) -> None:
+        """Take settled records off the disk now, where no transaction has done it; cheap where there are none."""
 
     def note_attempt(self, event_id: bytes) -> int:
         """Count one attempt to apply this event, durably, before it is made; returns the count."""

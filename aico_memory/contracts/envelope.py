@@ -11,6 +11,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
+from aico_memory.clock import ZONE_MEND, is_zone
 from aico_memory.contracts.registry import Topic, message_type, topic_named, topic_of
 from aico_memory.contracts.v1 import envelope_pb2, options_pb2
 from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord, StampedRecord
@@ -18,6 +19,8 @@ from aico_memory.errors import AicoMemoryError, InvalidMessage, from_code
 from aico_memory.ids import derive_id
 
 SCHEMA_VERSION = 1
+# What an answer's event id is derived for, from that of its question.
+ANSWER = "reply"
 # Unix microseconds of the times that can be shown in every zone: years 2 to 9998.
 EARLIEST_US = -62_104_060_800_000_000
 LATEST_US = 253_370_764_800_000_000
@@ -151,7 +154,7 @@ def reply_record(event: Event, outcome: Message | AicoMemoryError, clock_us: int
     """
     return make_record(
         make_reply(outcome),
-        event_id=derive_id(event.event_id, "reply"),
+        event_id=derive_id(event.event_id, ANSWER),
         occurred_us=clock_us or event.received_us or event.occurred_us,
         user=event.user,
         topic=event.reply_to,
@@ -187,6 +190,10 @@ def check_fields(message: Message) -> None:
             raise InvalidMessage(f"{where} is {value}; allowed is {rules.min:g} to {rules.max:g}")
         if rules.max_length and len(value) > rules.max_length:
             raise InvalidMessage(f"{where} has {len(value)} characters; allowed are {rules.max_length}")
+        if value and rules.one_of and value not in rules.one_of:
+            raise InvalidMessage(f"{where} is {value!r}; allowed are {', '.join(rules.one_of)}")
+        if value and rules.zone and not is_zone(value):
+            raise InvalidMessage(f"{where} {value!r} is no IANA zone", ZONE_MEND)
 
 
 def _check_metadata(text: str, name: str) -> None:

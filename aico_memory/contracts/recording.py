@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,11 +75,16 @@ class RecordingWriter:
 
 @contextmanager
 def create_recording(path: Path, header: recording_pb2.RecordingHeader) -> Iterator[RecordingWriter]:
-    """Write a new file; it takes its name only when it is whole."""
+    """Write a file that only its owner reads, since it holds what people said; it takes its name only when it is whole."""
     temporary = path.with_name(f".{path.name}.part")
-    with temporary.open("wb") as file, _compressed(file, path) as stream:
+    temporary.unlink(missing_ok=True)
+    with open(temporary, "xb", opener=_private) as file, _compressed(file, path) as stream:
         yield RecordingWriter(stream, header)
     temporary.replace(path)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 @contextmanager
@@ -87,9 +93,14 @@ def open_recording(
 ) -> Iterator[tuple[recording_pb2.RecordingHeader, Iterator[recording_pb2.RecordedFrame]]]:
     """Header and frames of a file. VersionMismatch where other contracts wrote it, InvalidMessage where it is damaged."""
     with path.open("rb") as file, _decompressed(file, path) as stream:
-        header = _read(stream, recording_pb2.RecordingHeader, path)
+        try:
+            header = _read(stream, recording_pb2.RecordingHeader, path)
+        except (InvalidMessage, EOFError, gzip.BadGzipFile, zstandard.ZstdError):
+            header = None
         if header is None or header.format != FORMAT:
-            raise InvalidMessage(f"{path} is no recording of the format {FORMAT}")
+            raise InvalidMessage(
+                f"{path} is no recording of the format {FORMAT}", "Give a file that `aico-memory record` has written."
+            )
         if header.contracts != CONTRACTS:
             raise VersionMismatch(f"{path} was recorded with the contracts {header.contracts}, this is {CONTRACTS}")
         yield header, _frames(stream, path)

@@ -18,8 +18,10 @@ from aico_memory.contracts.v1 import (
     context_pb2,
     envelope_pb2,
     extraction_pb2,
+    guardrails_pb2,
     model_pb2,
     options_pb2,
+    outcomes_pb2,
     semantic_pb2,
     sleep_pb2,
     temporal_pb2,
@@ -33,7 +35,7 @@ FILES: tuple[FileDescriptor, ...] = tuple(
     module.DESCRIPTOR
     for module in (
         options_pb2, envelope_pb2, bus_pb2, working_pb2, semantic_pb2, context_pb2, model_pb2, extraction_pb2, behavioral_pb2,
-        sleep_pb2, temporal_pb2, write_path_pb2,
+        sleep_pb2, temporal_pb2, write_path_pb2, outcomes_pb2, guardrails_pb2,
     )
 )  # fmt: skip
 

@@ -89,6 +89,13 @@ class Memory:
     entities: tuple[str, ...] = ()
     # Name of whoever said it, where one was given; found by words like the text.
     speaker: str = ""
+    # Place on the bus: tells apart what was said at one moment, which need not be a microsecond.
+    heard: int = 0
+
+    @property
+    def said_order(self) -> tuple[int, int, bytes]:
+        """Memories are ordered by when they were said; those of one moment as they arrived."""
+        return self.said_at_us, self.heard, self.memory_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +168,7 @@ class View:
 
 
 class Condition(NamedTuple):
-    """`field op value`; `op` is in, ge, le, gt or lt. A view is a conjunction of them."""
+    """`field op value`; `op` is in, ne, ge, le, gt or lt. A view is a conjunction of them."""
 
     field: str
     op: str
@@ -204,6 +211,7 @@ def conditions(view: View) -> tuple[Condition, ...]:
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda left, right: left in right,
+    "ne": lambda left, right: bool(left != right),
     "ge": lambda left, right: bool(left >= right),
     "le": lambda left, right: bool(left <= right),
     "gt": lambda left, right: bool(left > right),
@@ -211,6 +219,6 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def admits(wanted: Iterable[Condition], facets: Facets) -> bool:
+def admits(wanted: Iterable[Condition], facets: Facets | Memory) -> bool:
     """Whether a memory with these facets fulfils all conditions."""
-    return all(_COMPARE[one.op](getattr(facets, one.field), one.value) for one in wanted)
+    return all(_COMPARE[op](getattr(facets, field), value) for field, op, value in wanted)

@@ -106,7 +106,10 @@ def file_name(fingerprint: str) -> str:
     """A name for a file; the fingerprint itself stands inside."""
     model, _, rest = fingerprint.partition("|")
     short = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in model.rsplit("/", 1)[-1].lower())
-    return f"{short[:60]}-{rest.rsplit('|', 1)[-1][:12]}.yaml" if rest else f"{short[:60]}-{_digest(fingerprint)}.yaml"
+    if not rest:
+        return f"{short[:60]}-{_digest(fingerprint)}.yaml"
+    weights, _, serving = rest.rsplit("|", 1)[-1].partition("-")
+    return f"{short[:60]}-{weights[:12]}{f'-{serving}' if serving else ''}.yaml"
 
 
 def load_calibrations(home: Home) -> dict[str, Chosen]:

@@ -33,7 +33,7 @@ PROBES = (0, 3, 8)
 
 log = get_logger(__name__)
 Open = Callable[[Path], Embedder]
-Produce = Callable[[Weights, Path, float], None]
+Produce = Callable[[Weights, Path, float, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ def ensure_export(
     serve: Open,
     least_cosine: float,
     timeout: float,
+    precision: str = "float32",
     produce: Produce | None = None,
 ) -> tuple[Export, Embedder]:
     """The export of a fingerprint and the embedder that serves it; made or made again where it is missing or damaged.
@@ -74,7 +75,7 @@ def ensure_export(
                 shutil.rmtree(folder)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=root))
         try:
-            (produce or run_exporter)(weights, temporary, timeout)
+            (produce or run_exporter)(weights, temporary, timeout, precision)
             cosine = _check_and_sign(temporary, fingerprint, serve, least_cosine)
             temporary.rename(folder)
         finally:
@@ -82,9 +83,18 @@ def ensure_export(
     return Export(folder, cosine, len(CHECK_SENTENCES), True), serve(folder)
 
 
-def run_exporter(weights: Weights, into: Path, timeout: float) -> None:
+def run_exporter(weights: Weights, into: Path, timeout: float, precision: str = "float32") -> None:
     """Export in a child process, so that torch's memory ends with it."""
-    command = [sys.executable, "-W", "ignore", "-m", "aico_memory.models.onnx_export", str(weights.folder), str(into)]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "aico_memory.models.onnx_export",
+        str(weights.folder),
+        str(into),
+        precision,
+    ]
     # The child ends when this process does: the other end of its stdin closes then.
     its_end, our_end = os.pipe()
     try:

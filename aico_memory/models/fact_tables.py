@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from aico_memory.domain.formation.apart import Tellings
 from aico_memory.domain.formation.grammar import (
+    Beliefs,
     Calendar,
     FormationTables,
     Grammar,
     Pattern,
+    Plausible,
     Predicate,
     Surface,
     compile_pattern,
@@ -43,8 +47,12 @@ _GROUPS = (
     "cancels",
     "exchange_reading",
     "people",
-    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now", "over", "moves", "served_by",
-    "third", "asking", "begins",
+    "compounded", "qualities", "telling", "puts",
+    "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "now", "over", "moves", "rides",
+    "served_by",
+    "counted_by", "vague_numbers", "countable", "off_words", "its_time", "leads", "called_by_name", "no_names", "goes_on",
+    "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
+    "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
@@ -61,6 +69,16 @@ _MARKS = (
     "no_more",
     "denied",
     "retract_of",
+    "opens_sentence",
+    "habit",
+    "until_then",
+    "adding",
+    "listed",
+    "instead",
+    "frequency", "object_first", "led",
+    "in_its_place", "off_it", "again", "progress", "progress_of_things", "how_many", "gone", "instructions",
+    "ever", "having", "same_days", "has_none",
+    "before_that", "lifted", "instruction_topics", "which_of", "replaces",
 )  # fmt: skip
 
 
@@ -74,7 +92,8 @@ def load_formation_tables(home: Home) -> FormationTables:
         content = read_mapping(path)
         if "facts" in content:
             nouns = _guarded(predicates, partial(_nouns_of, known, code))
-            grammars[code] = _guarded(path, partial(_grammar, code, content["facts"], nouns))
+            beliefs = _guarded(path, partial(_beliefs, content.get("plausible") or {}))
+            grammars[code] = _guarded(path, partial(_grammar, code, content["facts"], nouns, content.get("tellings"), beliefs))
         if "signals" in content:
             signals[code] = _guarded(path, partial(_signals, content["signals"]))
     return _guarded(predicates, partial(_tables, known, grammars, signals))
@@ -92,14 +111,17 @@ def _guarded(path: Path, build: Callable[[], T]) -> T:
         raise ConfigurationInvalid(f"{path}: the facts cannot be read ({type(error).__name__}: {error})") from error
 
 
-def _grammar(code: str, content: Mapping[str, Any], known_nouns: frozenset[str]) -> Grammar:
+def _grammar(
+    code: str, content: Mapping[str, Any], known_nouns: frozenset[str], tellings: Mapping[str, Any] | None, beliefs: Beliefs
+) -> Grammar:  # fmt: skip
     if unknown := set(content["words"]) - set(_GROUPS):
         raise ValueError(f"unknown key words.{sorted(unknown)[0]}")
     if unknown := set(content["marks"]) - set(_MARKS):
         raise ValueError(f"unknown key marks.{sorted(unknown)[0]}")
     words = {group: frozenset(str(word) for word in content["words"].get(group, ())) for group in _GROUPS}
     words["known_nouns"] = known_nouns
-    marks = {name: tuple(re.compile(mark) for mark in content["marks"].get(name, ())) for name in _MARKS}
+    macros = content.get("macros") or {}
+    marks = {name: tuple(re.compile(_with_macros(mark, macros)) for mark in content["marks"].get(name, ())) for name in _MARKS}
     forms = _INFLECT[content["parser"]](str(content["verbs"]).split())
     relations = {str(noun): True for noun in content["relations"]["single"]}
     relations.update({str(noun): False for noun in content["relations"]["many"]})
@@ -120,13 +142,55 @@ def _grammar(code: str, content: Mapping[str, Any], known_nouns: frozenset[str])
         former=re.compile(content["questions"]["former"]),
         yes_no=re.compile(content["questions"]["yes_no"]) if "yes_no" in content["questions"] else None,
         anything=re.compile(content["questions"]["anything"]) if "anything" in content["questions"] else None,
+        doing=re.compile(content["questions"]["doing"]) if "doing" in content["questions"] else None,
         synonyms={str(one): str(other) for one, other in (content["relations"].get("same") or {}).items()},
+        collectives={
+            str(noun): frozenset(map(str, several)) for noun, several in (content["relations"].get("several") or {}).items()
+        },
         templates=content.get("templates") or {},
-        rewrites=tuple(
-            (re.compile(_with_macros(str(wording), content.get("macros") or {})), str(plainer))
-            for wording, plainer in content.get("rewrites") or ()
+        tellings=_tellings(tellings) if tellings else None,
+        past=re.compile(content["questions"]["past"]) if "past" in content["questions"] else None,
+        asked=tuple(
+            (re.compile(str(wording)), str(plainer)) for wording, plainer in content["questions"].get("rewrites") or ()
         ),
+        rewrites=tuple(
+            (re.compile(_with_macros(str(wording), macros)), str(plainer)) for wording, plainer in content.get("rewrites") or ()
+        ),
+        beliefs=beliefs,
     )
+
+
+def _beliefs(content: Mapping[str, Any]) -> Beliefs:
+    def words(entry: Mapping[str, Any], name: str) -> frozenset[str]:
+        return frozenset(str(word) for word in entry.get(name, ()))
+
+    values = {}
+    for predicate, entry in (content.get("values") or {}).items():
+        if unknown := set(entry) - {one.name for one in fields(Plausible)}:
+            raise ValueError(f"unknown key plausible.values.{predicate}.{sorted(unknown)[0]}")
+        values[str(predicate)] = Plausible(
+            of_people=bool(entry.get("of_people")), present=words(entry, "present"), trusted=words(entry, "trusted"),
+            not_with=words(entry, "not_with"), not_after=words(entry, "not_after"),
+            open_to_all=bool(entry.get("open_to_all")), no_opinions=bool(entry.get("no_opinions")),
+            named=entry.get("named", ""), doing=tuple(map(str, entry.get("doing", ()))), bare_after=words(entry, "bare_after"),
+            number=bool(entry.get("number")), beside=words(entry, "beside"), type=tuple(map(str, entry.get("type", ()))),
+            heads=words(entry, "heads"), endings=tuple(map(str, entry.get("endings", ()))), never=words(entry, "never"),
+            most_words=int(entry.get("most_words", 0)),
+        )  # fmt: skip
+    lists = {name: words(content, name) for name in ("nobody", "within", "opinions", "degrees")}
+    return Beliefs(**lists, values=values)
+
+
+def _tellings(content: Mapping[str, Any]) -> Tellings:
+    predicates = {}
+    for name, wordings in content["predicates"].items():
+        speaker, other = wordings if isinstance(wordings, list) else (wordings, wordings)
+        for wording in (speaker, other):
+            # Fails where the file is read, not where somebody says something.
+            str(wording).format(who="", whose="", value="", noun="", a="")
+        predicates[str(name)] = (str(speaker), str(other))
+    articles = frozenset(map(str, content.get("articles", ())))
+    return Tellings(predicates, str(content.get("possessive", "{who}")), str(content.get("relation", "")), articles)
 
 
 def _with_macros(expression: str, macros: Mapping[str, str]) -> str:
@@ -160,6 +224,7 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
             relation=bool(entry.get("relation", False)),
             general=bool(entry.get("general", False)),
             type=str(entry.get("type", "")),
+            remembered=bool(entry.get("remembered", False)),
             permanent=bool(entry.get("permanent", False)),
             not_asked=tuple(entry.get("not_asked", ())),
             planned=bool(entry.get("planned", False)),
@@ -174,6 +239,9 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
                 types.setdefault(kind, set()).update(str(word) for word in known)
     endings = {code: tuple(map(str, known)) for code, known in content["profession_endings"].items()}
     known_types = {kind: frozenset(known) for kind, known in types.items()}
+    asked = {name for grammar in grammars.values() for rule in grammar.beliefs.values.values() for name in rule.type}
+    if unknown := asked - known_types.keys():
+        raise ValueError(f"plausible.values asks for the type {sorted(unknown)[0]}, which `types` does not know")
     parts = {str(kind): tuple(map(str, known)) for kind, known in content.get("type_parts", {}).items()}
     return FormationTables(grammars, predicates, known_types, signals, endings, parts)
 
@@ -189,8 +257,14 @@ def _signals(content: Mapping[str, Any]) -> Signals:
 
 def _surface(entry: Mapping[str, Any], grammar: Grammar) -> Surface:
     say: list[Pattern] = [compile_pattern(str(text), grammar.words["stops"]) for text in entry.get("say", ())]
+    at: dict[str, set[int]] = {}
+    for place, pattern in enumerate(say):
+        for word in pattern.starts:
+            at.setdefault(word, set()).add(place)
     return Surface(
         say=tuple(say),
+        at={word: frozenset(places) for word, places in at.items()},
+        open_at=frozenset(place for place, pattern in enumerate(say) if not pattern.starts),
         ask=tuple(compile_question(str(text), grammar.code) for text in entry.get("ask", ())),
         nouns=frozenset(str(noun) for noun in entry.get("nouns", ())),
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from aico_memory.errors import ModelUnavailable
 from aico_memory.log import get_logger
 from aico_memory.models.embedder import Embedder
-from aico_memory.models.export_store import ensure_export
+from aico_memory.models.export_store import Export, ensure_export
 from aico_memory.models.onnx_embedder import OnnxEmbedder
 from aico_memory.models.reference import ReferenceEmbedder
 from aico_memory.models.weights import Weights, choose_weights, fingerprint_of, go_offline
@@ -35,6 +35,8 @@ class ModelAccount:
     reason: str
     # "onnx" or "reference", and why not the export where it is not.
     served_by: str
+    # "int8" or "float32".
+    precision: str
     export_failure: str
     # Least cosine between export and reference, over this many sentences; 0 where there is no export.
     export_cosine: float
@@ -56,26 +58,24 @@ def load_embedder(
     go_offline(os.environ if environment is None else environment, settings.threads)
     root = Path(settings.export_folder).expanduser() if settings.export_folder else home_model
     weights = choose_weights(settings.embedding, settings.embedding_required)
-    fingerprint = fingerprint_of(weights, root / HASHES)
     failure, cosine, sentences, made = "", 0.0, 0, False
     embedder: Embedder | None = None
     device = "cpu"
-    if settings.serve_by == "onnx":
+    precision = "float32"
+    for precision in _precisions(settings):
         try:
             device = _onnx_device(settings.device)
-            export, embedder = ensure_export(
-                weights,
-                fingerprint,
-                root,
-                serve=lambda folder: _serve(folder, weights, fingerprint, settings, device),
-                least_cosine=settings.check_cosine,
-                timeout=settings.export_timeout_seconds,
-            )
+            if device == "cuda" and precision == "int8":
+                # What a quantised export saves, a graphics card has no use for.
+                continue
+            export, embedder = _exported(weights, root, settings, device, precision)
             cosine, sentences, made = export.cosine_min, export.sentences, export.made_now
+            break
         except ModelUnavailable as error:
             failure = error.detail
-            log.warning("the export does not serve; the reference does", reason=failure)
+            log.warning("an export does not serve", precision=precision, reason=failure)
     served_by = "onnx"
+    fingerprint = embedder.fingerprint if embedder is not None else fingerprint_of(weights, root / HASHES)
     if embedder is None:
         reference = ReferenceEmbedder(weights, fingerprint, device=_torch_device(settings.device), threads=settings.threads)
         embedder, served_by, device = reference, "reference", reference.device
@@ -86,6 +86,7 @@ def load_embedder(
         source=weights.source,
         reason=weights.reason,
         served_by=served_by,
+        precision=precision,
         export_failure=failure,
         export_cosine=round(cosine, 6),
         export_sentences=sentences,
@@ -94,6 +95,27 @@ def load_embedder(
         seconds=round(time.monotonic() - started, 3),
     )
     return embedder, account
+
+
+def _precisions(settings: ModelSettings) -> tuple[str, ...]:
+    """Of the exports that may serve, the first choice first; none where the reference is wanted."""
+    if settings.serve_by != "onnx":
+        return ()
+    return ("float32",) if settings.precision == "float32" else ("int8", "float32")
+
+
+def _exported(weights: Weights, root: Path, settings: ModelSettings, device: str, precision: str) -> tuple[Export, Embedder]:
+    """The export of that precision, made where there is none. Raises ModelUnavailable."""
+    fingerprint = fingerprint_of(weights, root / HASHES, "" if precision == "float32" else precision)
+    return ensure_export(
+        weights,
+        fingerprint,
+        root,
+        serve=lambda folder: _serve(folder, weights, fingerprint, settings, device),
+        least_cosine=settings.check_cosine if precision == "float32" else settings.check_cosine_int8,
+        timeout=settings.export_timeout_seconds,
+        precision=precision,
+    )
 
 
 def _serve(folder: Path, weights: Weights, fingerprint: str, settings: ModelSettings, device: str) -> OnnxEmbedder:

@@ -47,6 +47,11 @@ class OnnxEmbedder:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(int(recipe["max_length"]))
         self._pad_id = int(recipe["pad_id"])
+        self.precision = str(recipe.get("precision", "float32"))
+        if self.precision == "int8":
+            # The scale of what is quantised on the way depends on everything in a batch: the same text would have another
+            # vector beside another.
+            self._batch_tokens = 0
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -92,7 +97,7 @@ def _mean(hidden: npt.NDArray[np.float32], mask: npt.NDArray[np.int64]) -> Vecto
 
 
 def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Places of texts of like length whose padded size stays within `most` tokens (one text may exceed it)."""
+    """Places of texts of like length whose padded size stays within `most` tokens (one text may exceed it; 0: one each)."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda at: lengths[at]):
         if batch and (len(batch) + 1) * lengths[place] > most:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from aico_memory.models.weights import TOKENIZER_FILE, choose_weights
 
@@ -13,6 +15,10 @@ _WORDS = re.compile(r"[^\W\d_]+|\d|\S")
 # A word of this many letters or fewer is taken for one token; longer ones for one more per so many letters.
 LETTERS_PER_TOKEN = 4
 _DENSE = 0x2E80
+# The same memories come again and again: so many lines are remembered with their tokens.
+_KEPT = 4096
+# Ways of cutting a text that begin anew at each end of a line: the tokens of lines add up to those of the text.
+_BY_LINE = frozenset({"BertPreTokenizer", "Whitespace", "WhitespaceSplit"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,11 @@ def token_counter(configured_model: str) -> TokenCounter:
     # A packaged tokenizer may cut and pad every text to one length: all counts would be 128.
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return TokenCounter(weights.model, lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids))
+    encoded = lru_cache(_KEPT)(lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids))
+    cutter = json.loads(tokenizer.to_str())["pre_tokenizer"] or {}
+    if cutter.get("type") not in _BY_LINE:
+        return TokenCounter(weights.model, encoded)
+    return TokenCounter(weights.model, lambda text: sum(map(encoded, text.split("\n"))))
 
 
 def estimate_tokens(text: str) -> int:

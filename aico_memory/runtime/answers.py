@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,10 @@ from google.protobuf.message import Message
 from aico_memory.contracts.envelope import Event, open_record, reply_record
 from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord, StampedRecord
 from aico_memory.errors import AicoMemoryError, InvalidMessage, RateLimited, TooLarge
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.poison import answers_of_failure, as_error
 from aico_memory.runtime.ports import LinkPort
+from aico_memory.runtime.warm_threads import WarmThreads
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -33,12 +35,14 @@ class Answers:
         waiting: int,
         log: FilteringBoundLogger,
         most_bytes: int,
+        courtesy: Courtesy,
     ) -> None:
         self._answers = answers
         self._most_bytes = most_bytes
         self._link = link
+        self._courtesy = courtesy
         self._log = log
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="answer")
+        self._pool = WarmThreads(threads, "answer")
         self._room = threading.BoundedSemaphore(waiting)
         self._closed = False
         # Requests that wait or are worked on: one that is asked again meanwhile is not answered twice.
@@ -55,16 +59,14 @@ class Answers:
             self._refuse(record)
             return
         self._under_way.add(record.event_id)
-        try:
-            self._pool.submit(self._work, record, monotonic())
-        except RuntimeError:  # the pool is shut down
+        if not self._pool.submit(partial(self._work, record, monotonic())):
             self._under_way.discard(record.event_id)
             self._room.release()
 
     def close(self) -> None:
         """Finish what is being answered, drop what waits."""
         self._closed = True
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
 
     def _refuse(self, record: StampedRecord) -> None:
         self.failed += 1
@@ -76,7 +78,8 @@ class Answers:
 
     def _work(self, record: StampedRecord, arrived: float) -> None:
         try:
-            self._answer(record, arrived)
+            with self._courtesy.serving():
+                self._answer(record, arrived)
         finally:
             self._under_way.discard(record.event_id)
 

@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -15,6 +14,7 @@ from time import monotonic
 from aico_memory.runtime.deployment import ProcessState
 from aico_memory.runtime.joblog import ProcessLog
 from aico_memory.runtime.restarts import HOPELESS_EXIT, RestartPolicy
+from aico_memory.runtime.spawning import Start, Started, Starter
 from aico_memory.settings.runtime import RuntimeSettings
 
 
@@ -26,7 +26,7 @@ class Child:
         name: str,
         module: str,
         home: Path,
-        environment: Mapping[str, str],
+        starter: Starter,
         settings: RuntimeSettings,
         log: ProcessLog,
         changed: Callable[[], None],
@@ -34,12 +34,12 @@ class Child:
         self.name = name
         self._module = module
         self._home = home
-        self._environment = dict(environment)
+        self._starter = starter
         self._settings = settings
         self._log = log
         self._changed = changed
         self._policy = RestartPolicy(settings)
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Started | None = None
         self._stopping = asyncio.Event()
         self._state = "stopped"
         self._since = ""
@@ -108,32 +108,25 @@ class Child:
 
     async def _live(self) -> tuple[bool, int]:
         """One life of the process: whether it became ready, and its exit code."""
-        reader, writer = os.pipe()
+        ready_end, ready = os.pipe()
+        output_end, output = os.pipe()
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "aico_memory.runtime.launch", str(os.getpid()), self._module,
-                "--home", str(self._home), "--ready-fd", str(writer),
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-                env=self._environment, pass_fds=(writer,), start_new_session=True,
-            )  # fmt: skip
+            process = await self._starter.start(Start(self._module, ("--home", str(self._home)), output, ready))
         except BaseException:
-            os.close(reader)
+            os.close(ready_end)
+            os.close(output_end)
             raise
         finally:
-            os.close(writer)
+            os.close(ready)
+            os.close(output)
+        self._process = process
         if self._stopping.is_set():
             self._signal(signal.SIGTERM)
         self._changed()
-        process = self._process
-        ready = asyncio.create_task(self._await_ready(reader))
-        await self._copy_output(process)
+        readiness = asyncio.create_task(self._await_ready(ready_end))
+        await self._log.follow(output_end)
         exit_code = await process.wait()
-        return await ready, exit_code
-
-    async def _copy_output(self, process: asyncio.subprocess.Process) -> None:
-        if process.stdout is not None:
-            while data := await process.stdout.read(65_536):
-                self._log.feed(data)
+        return await readiness, exit_code
 
     async def _await_ready(self, reader: int) -> bool:
         loop = asyncio.get_running_loop()

@@ -59,6 +59,8 @@ class ProcessTable:
     clock: str
     encryption: str
     processes: tuple[ProcessState, ...] = field(default_factory=tuple)
+    # Process id of the one whose forks they are; None where each is an interpreter of its own.
+    fork_server: int | None = None
 
     def write(self, home: Home) -> None:
         """Replace the table on disk in one step."""

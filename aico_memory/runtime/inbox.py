@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aico_memory.contracts.envelope import Event, open_record
 from aico_memory.contracts.wire import OutgoingRecord, StampedRecord
@@ -22,6 +23,7 @@ from aico_memory.errors import (
 from aico_memory.ids import derive_id
 from aico_memory.runtime.poison import answers_of_failure, dead_letter
 from aico_memory.runtime.ports import Handlers
+from aico_memory.runtime.watchdog import Watch, unwatched
 from aico_memory.settings.runtime import RuntimeSettings
 
 if TYPE_CHECKING:
@@ -41,6 +43,18 @@ def is_pressure(error: BaseException) -> bool:
     return any(text in str(error) for text in _FULL_TEXTS)
 
 
+class Work(NamedTuple):
+    """What is being applied: since when by the monotonic clock, how many records, and the first of them."""
+
+    since: float
+    records: int
+    first: str
+
+
+class _WritingStopped(Exception):
+    """All writing was stopped before these records were: they wait as they are."""
+
+
 class Inbox:
     """Applies records in order, each with its effects, cursor and outgoing records in one transaction."""
 
@@ -53,6 +67,9 @@ class Inbox:
         now_us: Callable[[], int],
         stop: threading.Event,
         name: Callable[[Event], Event] = lambda event: event,
+        read_only: Callable[[], bool] = lambda: False,
+        hand_over: Callable[[Sequence[OutgoingRecord]], None] = lambda emitted: None,
+        watch: Watch = unwatched,
     ) -> None:
         self._handlers = handlers
         self._name = name
@@ -61,6 +78,12 @@ class Inbox:
         self._log = log
         self._now_us = now_us
         self._stop = stop
+        self._read_only = read_only
+        # Told of what was emitted as soon as it stands.
+        self._hand_over = hand_over
+        self._watch = watch
+        # What is being applied just now.
+        self.work: Work | None = None
         self.applied = handlers.state.cursor()[1]
         self.dead_letters = 0
         # The first batch after a start is counted as one attempt: one of its records may have killed the last process.
@@ -68,25 +91,37 @@ class Inbox:
         # Optional: only workers that ask others before they apply have it.
         self._prepare: Callable[[Sequence[Event]], None] = getattr(handlers, "prepare", lambda events: None)
 
-    def apply(self, records: Sequence[StampedRecord]) -> None:
-        """Apply what is newer than the cursor; returns early only where the worker is told to stop."""
+    def apply(self, records: Sequence[StampedRecord]) -> bool:
+        """Apply what is newer than the cursor; False where the worker is told to stop, or all writing is, before the end."""
+        try:
+            return self._apply(records)
+        except _WritingStopped:
+            return False
+
+    def _apply(self, records: Sequence[StampedRecord]) -> bool:
         fresh = [record for record in records if record.global_sequence > self.applied]
         if not fresh:
-            return
+            return True
+        self._check_writing()
         mark = derive_id(fresh[0].id, "first batch").bytes if self._first else b""
         suspicious = bool(mark) and self._handlers.state.note_attempt(mark) > 1
         if suspicious or not self._try_together(fresh):
             for record in fresh:
                 if self._stop.is_set() or not self._apply_alone(record):
-                    return
+                    return False
         if mark:
             self._handlers.state.forget_attempts(mark)
         self._first = False
+        return True
+
+    def _check_writing(self) -> None:
+        if self._read_only():
+            raise _WritingStopped
 
     def _try_together(self, records: Sequence[StampedRecord]) -> bool:
         try:
             self._commit([(record, self._open(record)) for record in records])
-        except FATAL:
+        except (*FATAL, _WritingStopped):
             raise
         except Exception as error:
             self._log.warning("batch_rolled_back", records=len(records), error=type(error).__name__)
@@ -95,6 +130,7 @@ class Inbox:
 
     def _apply_alone(self, record: StampedRecord) -> bool:
         """Apply one record or give it up; False where the worker is told to stop first."""
+        self._check_writing()
         state = self._handlers.state
         wait_ms = self._settings.retry_first_ms
         attempts = state.note_attempt(record.event_id)
@@ -104,7 +140,7 @@ class Inbox:
         while True:
             try:
                 self._commit([(record, self._open(record))])
-            except FATAL:
+            except (*FATAL, _WritingStopped):
                 raise
             except Exception as error:
                 pressure = is_pressure(error)
@@ -132,6 +168,15 @@ class Inbox:
             return error
 
     def _commit(self, opened: Sequence[tuple[StampedRecord, Event | InvalidMessage | None]]) -> None:
+        self.work = Work(monotonic(), len(opened), str(opened[0][0].id))
+        try:
+            with self._watch(len(opened)):
+                self._transact(opened)
+        finally:
+            self.work = None
+        self._handlers.after_commit()
+
+    def _transact(self, opened: Sequence[tuple[StampedRecord, Event | InvalidMessage | None]]) -> None:
         events = [event for _, event in opened if isinstance(event, Event)]
         invalid = 0
         if events:
@@ -143,16 +188,19 @@ class Inbox:
                 elif event is not None:
                     invalid += 1
                     self._bury(transaction, record, event, 1)
+            # The last moment at which nothing has been written yet: the transaction is rolled back.
+            self._check_writing()
             transaction.set_cursor(self._epoch, opened[-1][0].global_sequence)
         self.applied = opened[-1][0].global_sequence
+        self._hand_over(transaction.emitted)
         self.dead_letters += invalid
-        self._handlers.after_commit()
 
     def _give_up(self, record: StampedRecord, error: BaseException, attempts: int) -> None:
         with self._handlers.state.transaction() as transaction:
             self._bury(transaction, record, error, attempts)
             transaction.set_cursor(self._epoch, record.global_sequence)
         self.applied = record.global_sequence
+        self._hand_over(transaction.emitted)
         self.dead_letters += 1
         self._handlers.state.forget_attempts(record.event_id)
         self._log.error(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 KEPT_LINES = 40
 MAX_LINE = 16_384
+READ_BYTES = 65_536
 Echo = Callable[[str, str], None]
 
 
@@ -35,6 +38,18 @@ class ProcessLog:
         for line in lines:
             self._line(line)
         self._file.flush()
+
+    async def follow(self, descriptor: int) -> None:
+        """Take what comes out of a pipe until nobody writes to it any more; closes it."""
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
+        )
+        try:
+            while data := await reader.read(READ_BYTES):
+                self.feed(data)
+        finally:
+            transport.close()
 
     def close(self) -> None:
         if self._rest:

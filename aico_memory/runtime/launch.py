@@ -6,31 +6,29 @@ before the module's own imports, so that there is no moment without it.
 
 from __future__ import annotations
 
-import ctypes
-import os
 import runpy
-import signal
 import sys
+from collections.abc import Sequence
 
-PR_SET_PDEATHSIG = 1
+from aico_memory.runtime.kernel import die_with
 
 
-def die_with(parent: int) -> None:
-    """Ask the kernel for SIGKILL when the parent is gone; exit where it is gone already.
+def run_as_main(module: str, arguments: Sequence[str]) -> None:
+    """Run a module as if this process had been started for it alone."""
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
-    Elsewhere than on Linux only the second half holds.
+
+def without_rich() -> None:
+    """Keep rich out of this process.
+
+    structlog draws tracebacks with it where it finds it, and importing it costs every process 10 MiB; a supervised
+    process writes JSON lines and never draws.
     """
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
+    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":
     die_with(int(sys.argv[1]))
-    # structlog draws tracebacks with rich where it finds it, and importing it costs every process 10 MiB; a supervised
-    # process writes JSON lines and never draws.
-    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
-    module = sys.argv[2]
-    sys.argv = [module, *sys.argv[3:]]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    without_rich()
+    run_as_main(sys.argv[2], sys.argv[3:])

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
@@ -18,26 +19,38 @@ from google.protobuf.message import Message
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import bus_pb2
+from aico_memory.contracts.wire import StampedRecord
 from aico_memory.errors import AicoMemoryError, JournalLost
 from aico_memory.ids import new_id
 from aico_memory.runtime.answers import Answer, Answers
 from aico_memory.runtime.inbox import Inbox
 from aico_memory.runtime.naming import under_one_name
 from aico_memory.runtime.outbox import Outbox
+from aico_memory.runtime.paging import fitting, half_of
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
+from aico_memory.runtime.watchdog import Watch, unwatched
 
 if TYPE_CHECKING:
     from aico_memory.runtime.ports import ConsumerPort, SubscriptionPort
 
 STATUS_TOPIC = topic_of(bus_pb2.WorkerStatusRequest).name
 EXPORT_TOPIC = topic_of(bus_pb2.ExportRequest).name
+AGAIN_TOPIC = topic_of(bus_pb2.AnswerAgain).name
 MAX_EXPORT_LINES = 1000
+ID_BYTES = 16
 
 
 class WorkerLoop:
     """Runs one worker's handlers on a started link; `run` returns when `stop` is set and all is drained."""
 
-    def __init__(self, handlers: Handlers, ports: Ports, stop: threading.Event, progress: threading.Event) -> None:
+    def __init__(
+        self,
+        handlers: Handlers,
+        ports: Ports,
+        stop: threading.Event,
+        progress: threading.Event,
+        watch: Watch = unwatched,
+    ) -> None:
         self._handlers = handlers
         self._ports = ports
         self._settings = ports.settings.runtime
@@ -46,15 +59,19 @@ class WorkerLoop:
         self._check_epoch()
         log = ports.log
         self._name = partial(under_one_name, identity=ports.settings.identity)
-        self._inbox = Inbox(handlers, ports.link.epoch, self._settings, log, ports.clock.now_us, stop, self._name)
         self._outbox = Outbox(
             handlers, ports.link, self._settings, log, ports.clock.now_us, lambda: self._inbox.applied, progress.set
         )
+        self._inbox = Inbox(handlers, ports.link.epoch, self._settings, log, ports.clock.now_us, stop, self._name,
+                            ports.read_only, self._outbox.hand_over, watch)  # fmt: skip
         settings = self._settings
         self._most_bytes = ports.settings.bus.reply_bytes
         self._answers = Answers(
-            self._all_answers(), ports.link, settings.threads_of(handlers.name), settings.request_queue, log, self._most_bytes
-        )
+            self._all_answers(), ports.link, settings.threads_of(handlers.name), settings.request_queue, log, self._most_bytes,
+            ports.courtesy,
+        )  # fmt: skip
+        # What the loop itself has seen: from then on nothing is applied.
+        self._read_only = False
         self._process = psutil.Process()
         self._closed = threading.Event()
         self._reporter = threading.Thread(target=self._report_progress, name="reports", daemon=True)
@@ -78,19 +95,30 @@ class WorkerLoop:
 
     def status(self) -> dict[str, object]:
         """What the runtime knows of this worker, with the handlers' own words."""
+        own = self._handlers.status()
         return {
             "pid": os.getpid(),
             "applied": self._inbox.applied,
             "settled": self._settled(),
             "outbox": self._outbox.waiting,
             "dead_letters": self._inbox.dead_letters,
+            "read_only": self._read_only,
             "refused": self._outbox.refused,
             "requests": {
                 "answered": self._answers.answered, "expired": self._answers.expired, "failed": self._answers.failed,
             },
             "resident_bytes": self._process.memory_info().rss,
-            **self._handlers.status(),
+            **own,
+            "alarms": [*self._stands_still(), *_alarms_of(own)],
         }  # fmt: skip
+
+    def _stands_still(self) -> list[str]:
+        work = self._inbox.work
+        seconds = monotonic() - work.since if work is not None else 0.0
+        if work is None or seconds < self._settings.slow_seconds:
+            return []
+        others = f" and {work.records - 1} more" if work.records > 1 else ""
+        return [f"has been applying {work.first}{others} for {seconds:.0f} s"]
 
     def _check_epoch(self) -> None:
         epoch, cursor = self._handlers.state.cursor()
@@ -111,15 +139,20 @@ class WorkerLoop:
         idle = self._settings.idle_ms / 1000
         waiting_for_ready = True
         next_idle = monotonic()
+        # What was received when all writing was stopped.
+        held: list[StampedRecord] = []
         while not self._stop.is_set():
+            stopped = self._writing_stopped()
             # Retention may have removed the last record of a topic: then nothing arrives up to the target.
-            if waiting_for_ready and (self._inbox.applied >= target or consumer.caught_up):
+            if waiting_for_ready and (stopped or self._inbox.applied >= target or consumer.caught_up):
                 ready()
                 waiting_for_ready = False
-            records = consumer.receive(self._settings.batch_records, idle)
+            if stopped:
+                self._stop.wait(idle)
+                continue
+            records = held or consumer.receive(self._settings.batch_records, idle)
             if records:
-                self._inbox.apply(records)
-                self._outbox.wake()
+                held = [] if self._inbox.apply(records) else records
                 self._progress.set()
             if monotonic() >= next_idle:
                 self._idle()
@@ -127,11 +160,22 @@ class WorkerLoop:
 
     def _wait(self) -> None:
         while not self._stop.wait(self._settings.idle_ms / 1000):
-            self._idle()
+            if not self._writing_stopped():
+                self._idle()
+
+    def _writing_stopped(self) -> bool:
+        before, self._read_only = self._read_only, self._ports.read_only()
+        if before is not self._read_only:
+            self._ports.log.warning("read_only", on=self._read_only)
+            if before:
+                # What follows the effects may have rested as well.
+                self._handlers.after_commit()
+        return self._read_only
 
     def _idle(self) -> None:
         try:
             self._handlers.idle(self._ports.clock.now_us())
+            self._handlers.state.forget_settled()
         except AicoMemoryError as error:
             self._ports.log.warning("idle_failed", code=error.code, detail=error.detail)
         self._outbox.wake()
@@ -198,7 +242,9 @@ class WorkerLoop:
         self._ports.link.send(make_record(beat, event_id=new_id(now), occurred_us=now))
 
     def _all_answers(self) -> Mapping[str, Answer]:
-        answers: dict[str, Answer] = {STATUS_TOPIC: self._answer_status, EXPORT_TOPIC: self._answer_export}
+        answers: dict[str, Answer] = {
+            STATUS_TOPIC: self._answer_status, EXPORT_TOPIC: self._answer_export, AGAIN_TOPIC: self._answer_again,
+        }  # fmt: skip
         for topic, handler in self._handlers.requests.items():
             answers[topic] = self._bound(handler)
         return answers
@@ -211,20 +257,25 @@ class WorkerLoop:
             return None
         return bus_pb2.WorkerStatus(process=self._handlers.name, detail_json=json.dumps(self.status(), default=str))
 
+    def _answer_again(self, event: Event) -> None:
+        if len(event.message.event_id) == ID_BYTES:
+            self._outbox.send_again(uuid.UUID(bytes=event.message.event_id))
+
     def _answer_export(self, event: Event) -> Message | None:
         request = event.message
         if request.process != self._handlers.name:
             return None
         limit = min(request.limit or MAX_EXPORT_LINES, MAX_EXPORT_LINES)
-        page = self._handlers.export(request.user_id, request.after, limit)
-        # Half of what the bus carries: the envelope comes on top, and lines that fit by a hair are no gain.
-        while page.ByteSize() > self._most_bytes // 2 and limit > 1:
-            limit = max(1, limit // 4)
-            page = self._handlers.export(request.user_id, request.after, limit)
+        page = fitting(partial(self._handlers.export, request.user_id, request.after), limit, self._most_bytes)
         for place, line in enumerate(page.lines):
-            if len(line.encode()) > self._most_bytes // 2:
+            if len(line.encode()) > half_of(self._most_bytes):
                 page.lines[place] = digest_line(line)
         return page
+
+
+def _alarms_of(status: Mapping[str, object]) -> list[object]:
+    alarms = status.get("alarms")
+    return list(alarms) if isinstance(alarms, list | tuple) else []
 
 
 def digest_line(line: str) -> str:

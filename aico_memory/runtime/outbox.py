@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from aico_memory.contracts.envelope import ANSWER
 from aico_memory.contracts.registry import topic_named
 from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord
 from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded, RateLimited, StorageFull, UnknownTopic
+from aico_memory.ids import derive_id
+from aico_memory.runtime.kept_answers import KeptAnswers
 from aico_memory.runtime.poison import refused_letter
 from aico_memory.runtime.ports import Handlers, LinkPort
 from aico_memory.settings.runtime import RuntimeSettings
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 
 # The bus is away or busy; the record is all right.
 LATER = (BusUnavailable, RateLimited, StorageFull, DeadlineExceeded)
+# Records of one transaction that leave from its own thread; more of them would keep it from the next.
+AT_ONCE = 16
 
 
 def is_ephemeral(record: OutgoingRecord) -> bool:
@@ -34,7 +41,7 @@ def is_ephemeral(record: OutgoingRecord) -> bool:
 
 
 class Outbox:
-    """One thread that publishes the outgoing records in order; a refused one becomes a dead letter, never a block."""
+    """Publishes the outgoing records in order, by a thread of its own; a refused one becomes a dead letter, never a block."""
 
     def __init__(
         self,
@@ -56,7 +63,15 @@ class Outbox:
         self._work = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="outbox", daemon=True)
+        # Held by whoever publishes: what flies already is not published by another.
+        self._publishing = threading.Lock()
         self._flying: dict[bytes, Future[Any]] = {}
+        self._kept = KeptAnswers()
+        # Transactions whose records were left to the thread, and how many of these it has published: until it has
+        # published all of them nothing overtakes them.
+        self._left = self._caught_up = 0
+        # Answers that went out before this thread came to them.
+        self._sent: set[bytes] = set()
         # Everything emitted up to this global sequence is on the bus.
         self.settled = 0
         self.waiting = 0
@@ -69,6 +84,52 @@ class Outbox:
     def wake(self) -> None:
         """A transaction has committed."""
         self._work.set()
+
+    def send_again(self, command: uuid.UUID) -> bool:
+        """Send the answer to this command once more, to whoever gave it; False where it is not kept."""
+        answer = self._kept.of(derive_id(command, ANSWER).bytes)
+        if answer is None:
+            return False
+        self._link.send(answer)
+        return True
+
+    def hand_over(self, emitted: Sequence[OutgoingRecord]) -> None:
+        """Let go what a transaction has just emitted from the thread that made it, so that nobody waits for this one.
+
+        Many records at once, or records for which there is no room, go by way of the thread.
+        """
+        durable = [record for record in emitted if not is_ephemeral(record)]
+        flies = len(emitted) <= AT_ONCE and self._fly(durable)
+        if not flies:
+            self._left += 1
+        for record in emitted:
+            if record.topic.startswith(REPLY_PREFIX):
+                # What cannot be sent now is tried again with the rest.
+                with suppress(AicoMemoryError):
+                    self._link.send(record)
+                    self._sent.add(record.event_id)
+                    self._kept.keep(record)
+        if not (durable and flies):
+            self.wake()
+
+    def _fly(self, records: Sequence[OutgoingRecord]) -> bool:
+        """Publish these without waiting for anything; False where that cannot be. Their acknowledgement wakes the thread."""
+        if not records:
+            return True
+        if self.waiting or self._left > self._caught_up or not self._publishing.acquire(blocking=False):
+            return False
+        try:
+            fresh = [record for record in records if record.event_id not in self._flying]
+            if not fresh or not self._link.has_room(len(fresh), sum(len(record.envelope) for record in fresh)):
+                return False
+            futures = self._link.publish(fresh)
+            self._flying.update(zip([record.event_id for record in fresh], futures, strict=True))
+        except AicoMemoryError:
+            return False
+        finally:
+            self._publishing.release()
+        futures[-1].add_done_callback(lambda _: self.wake())
+        return True
 
     def close(self, seconds: float) -> bool:
         """Publish what is left, for at most so long; True where nothing is left."""
@@ -107,16 +168,21 @@ class Outbox:
 
     def _publish_some(self, timeout: float) -> bool:
         """Publish the oldest records; True where nothing more can be done now (empty, or the bus is away)."""
-        mark = self._applied()
+        # Before the look at the table, so that what was left until now is in it.
+        mark, left = self._applied(), self._left
         state = self._handlers.state
         records = state.outgoing(self._settings.outbox_records)
         self.waiting = len(records)
         if not records:
+            self._caught_up = left
+            self._sent.clear()
             if mark > self.settled:
                 self.settled = mark
                 self._moved()
             return True
         done, refusals = self._deliver(records, timeout)
+        if len(records) < self._settings.outbox_records and self._all_fly(records, done):
+            self._caught_up = left
         for record, error in refusals:
             self._bury(record, error)
             done.append(record.event_id)
@@ -125,21 +191,29 @@ class Outbox:
         self.waiting = len(records) - len(done)
         return self.waiting > 0
 
+    def _all_fly(self, records: Sequence[OutgoingRecord], done: Sequence[bytes]) -> bool:
+        ended = set(done)
+        return all(one.event_id in self._flying or one.event_id in ended or is_ephemeral(one) for one in records)
+
     def _deliver(
         self, records: Sequence[OutgoingRecord], timeout: float
     ) -> tuple[list[bytes], list[tuple[OutgoingRecord, AicoMemoryError]]]:
         done: list[bytes] = []
         refusals: list[tuple[OutgoingRecord, AicoMemoryError]] = []
-        fresh = [record for record in records if record.event_id not in self._flying and not is_ephemeral(record)]
         deadline = monotonic() + timeout
-        try:
-            if fresh:
-                self._flying.update(zip([record.event_id for record in fresh], self._link.publish(fresh), strict=True))
-        except LATER as error:
-            self._log.info("outbox_waits", records=len(fresh), code=error.code)
+        with self._publishing:
+            fresh = [record for record in records if record.event_id not in self._flying and not is_ephemeral(record)]
+            try:
+                if fresh:
+                    self._flying.update(zip([record.event_id for record in fresh], self._link.publish(fresh), strict=True))
+            except LATER as error:
+                self._log.info("outbox_waits", records=len(fresh), code=error.code)
         # Answers do not wait for acknowledgements.
         for record in records:
-            if is_ephemeral(record):
+            if record.event_id in self._sent:
+                self._sent.discard(record.event_id)
+                done.append(record.event_id)
+            elif is_ephemeral(record):
                 self._send(record, done, refusals)
         for record in records:
             future = self._flying.get(record.event_id)
@@ -161,6 +235,8 @@ class Outbox:
         try:
             self._link.send(record)
             done.append(record.event_id)
+            if record.topic.startswith(REPLY_PREFIX):
+                self._kept.keep(record)
         except LATER:
             return
         except AicoMemoryError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.contracts.wire import OutgoingRecord, StampedRecord
 from aico_memory.paths import Home
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.settings.root import Settings
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ class LinkPort(Protocol):
     def publish(self, records: Sequence[OutgoingRecord]) -> Sequence[Future[Any]]:
         """Publish durable records; each future ends with the acknowledgement or a typed error."""
 
+    def has_room(self, records: int, size: int) -> bool:
+        """Whether so many records of so many bytes could be published now without waiting."""
+
     def send(self, record: OutgoingRecord) -> None:
         """Send one ephemeral record."""
 
@@ -96,6 +100,10 @@ class Ports:
     log: FilteringBoundLogger
     # Call it from a handler's own threads when `settled` may have moved; cheap.
     notify: Callable[[], None]
+    # Whether all writing is stopped: a handler's own threads write nothing meanwhile; `after_commit` wakes them afterwards.
+    read_only: Callable[[], bool] = lambda: False
+    # Long work in a consumer's thread stands aside for questions between its pieces.
+    courtesy: Courtesy = field(default_factory=Courtesy)
 
 
 class Handlers(Protocol):

@@ -13,7 +13,7 @@ from aico_memory.errors import AicoMemoryError, DeadlineExceeded
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
 
-ANSWER_SECONDS = 3.0
+ANSWER_SECONDS = 5.0
 
 
 def worker_status(link: Link, process: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from aico_memory.settings.runtime import RuntimeSettings
 
-# A process exits with this where another start cannot help (wrong key, other journal, unreadable store).
+# A process exits with this where another start at once cannot help (wrong key, other journal, unreadable store).
 HOPELESS_EXIT = 3
 WHOLE, HALF = 2, 1
 
@@ -28,8 +28,11 @@ class RestartPolicy:
         A negative exit code is the signal that ended the process. SIGKILL comes from outside
         (an operator, the kernel short of memory), so it never counts as a crash of its own. Any other signal
         counts half: it may be one record that crashes native code, and the inbox needs its attempts to find it out.
+        A process that could work here before and cannot any more (its key is not let in, its disk is gone for a
+        moment) is tried once more: what changed may have changed back.
         """
-        if exit_code == HOPELESS_EXIT:
+        hopeless = exit_code == HOPELESS_EXIT
+        if hopeless and not was_ready:
             return None
         if exit_code != -signal.SIGKILL:
             self._deaths.append((now, WHOLE if exit_code >= 0 else HALF))
@@ -37,7 +40,9 @@ class RestartPolicy:
             self._deaths.popleft()
         if sum(weight for _, weight in self._deaths) >= self.settings.crash_loop_count * WHOLE:
             return None
-        if was_ready or not self._wait_ms:
+        if hopeless:
+            self._wait_ms = self.settings.restart_limit_ms
+        elif was_ready or not self._wait_ms:
             self._wait_ms = self.settings.restart_first_ms
         else:
             self._wait_ms = min(self._wait_ms * 2, self.settings.restart_limit_ms)

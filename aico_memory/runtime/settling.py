@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aico_memory.bus.read_only import WriteStop
 from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.errors import BusUnavailable, DeadlineExceeded
 from aico_memory.runtime.probe import broker_says
@@ -21,7 +22,7 @@ LOOKS = 2
 def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -> None:
     """Return when every consumer (or only that one) has settled everything up to this global sequence.
 
-    What is settled may have led to new records, see `quiet`.
+    What is settled may have led to new records, see `quiet`. ReadOnly where all writing is stopped and records wait.
     """
     until(
         lambda: True if _all_settled(broker_says(link, "consumers"), sequence, only) else None,
@@ -83,5 +84,8 @@ def _all_settled(answer: dict[str, Any], sequence: int, only: str) -> bool:
         # A consumer hears of its own topics only: the last record of those is what it can reach.
         last = max((int(heads[topic][0]) for topic in consumer["topics"] if topic in heads), default=0)
         if int(consumer["settled"]) < min(last, sequence) or int(consumer["outbox"]):
+            stop = WriteStop(**answer["read_only"])
+            if stop.on and not int(consumer["outbox"]):
+                raise stop.error()
             return False
     return True

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.v1 import sleep_pb2
+from aico_memory.domain.sleep.names import require_phases
 from aico_memory.errors import DeadlineExceeded, NotFound
 from aico_memory.runtime.waiting import until
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 ENDED = frozenset({"complete", "cancelled", "failed"})
 ASK_SECONDS = 10.0
 LOOK_SECONDS = 0.5
+RUN_LOOK_SECONDS = 0.1
 LOOK_RECORDS = 100
 
 
 def start_sleep(link: Link, event_id: uuid.UUID, now_us: int, users: Sequence[str] = (), phases: Sequence[str] = ()) -> str:
-    """Start a manual consolidation; the identity of its firing."""
+    """Start a manual consolidation; the identity of its firing. InvalidMessage for a phase that there is not."""
+    require_phases(phases)
     firing = f"manual/{event_id}"
     start = sleep_pb2.ConsolidationStart(firing_id=firing, planned_at_us=now_us, user_ids=users, phases=phases, manual=True)
     link.publish([make_record(start, event_id=event_id, occurred_us=now_us)])[0].result(ASK_SECONDS)
@@ -36,17 +38,19 @@ def await_sleep(link: Link, firing: str, seconds: float, progressed: Callable[[i
 
     def ended() -> Any | None:
         try:
-            page = link.request(sleep_pb2.RunsRequest(firing_id=firing, limit=1), timeout=ASK_SECONDS).result(ASK_SECONDS + 1)
+            (run,) = _asked(link, sleep_pb2.RunsRequest(firing_id=firing, limit=1, brief=True)).runs
+            progressed(run.users_done)
+            return _asked(link, sleep_pb2.RunsRequest(run_id=run.run_id)).runs[0] if run.status in ENDED else None
         except (NotFound, DeadlineExceeded):
             # Not begun yet, or the worker is just starting again.
             return None
-        for run in page.runs:
-            progressed(run.users_done)
-            if run.status in ENDED:
-                return run
-        return None
 
-    return until(ended, seconds, "The run is not complete")
+    return until(ended, seconds, "The run is not complete", RUN_LOOK_SECONDS)
+
+
+def _asked(link: Link, request: sleep_pb2.RunsRequest) -> sleep_pb2.RunsPage:
+    page: sleep_pb2.RunsPage = link.request(request, timeout=ASK_SECONDS).result(ASK_SECONDS + 1)
+    return page
 
 
 def await_record(link: Link, topic: str, event_id: uuid.UUID, after: int, seconds: float) -> StampedRecord:
@@ -61,18 +65,3 @@ def await_record(link: Link, topic: str, event_id: uuid.UUID, after: int, second
     finally:
         consumer.close()
     raise DeadlineExceeded(f"No {topic} has told the end within {seconds:g} s")
-
-
-def run_account(run: Any) -> dict[str, Any]:
-    """A run as JSON values."""
-    return {
-        "run_id": run.run_id,
-        "firing_id": run.firing_id,
-        "status": run.status,
-        "users": run.users,
-        "experiences": run.experiences,
-        "started": format_us(run.started_us),
-        "finished": format_us(run.finished_us),
-        "error": run.error,
-        "phases": [{"phase": p.phase, "counts": dict(p.counts), "seconds": p.seconds, "error": p.error} for p in run.phases],
-    }

@@ -15,8 +15,16 @@ from aico_memory.runtime.child import Child
 from aico_memory.runtime.clocks import CLOCK_VARIABLE, SYSTEM, clock_mode, note_clock_mode
 from aico_memory.runtime.deployment import ENVIRONMENT, LEVELS, HomeLock, ProcessTable
 from aico_memory.runtime.first_start import prepare_home
+from aico_memory.runtime.forking import Forking
 from aico_memory.runtime.joblog import Echo, ProcessLog
+from aico_memory.runtime.kernel import adopt_orphans
+from aico_memory.runtime.spawning import Spawning, Starter
 from aico_memory.settings.root import Settings
+
+# Its log's name.
+FORK_SERVER = "fork_server"
+# The one that takes long to start: it loads the embedding model.
+MODEL = "model"
 
 
 class Supervisor:
@@ -30,6 +38,7 @@ class Supervisor:
         environment: Mapping[str, str] = os.environ,
         echo: Echo | None = None,
         package: str = "services",
+        progressed: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._home = home
         self._settings = settings.runtime
@@ -37,6 +46,9 @@ class Supervisor:
         self._environment = environment
         self._echo = echo
         self._package = package
+        # Told in a line how the start goes on.
+        self._progressed = progressed
+        self._told: set[str] = set()
         self._all_settings = settings
         # A new start decides by its own environment, not by what the last one left behind.
         self._clock = clock_mode(home, {**environment, CLOCK_VARIABLE: environment.get(CLOCK_VARIABLE) or SYSTEM})
@@ -44,6 +56,7 @@ class Supervisor:
         self._since = datetime.now(UTC).isoformat(timespec="seconds")
         self._ready = False
         self.was_ready = False
+        self._starter: Starter | None = None
         self._children: dict[str, Child] = {}
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._logs: list[ProcessLog] = []
@@ -62,6 +75,7 @@ class Supervisor:
             note_clock_mode(self._home, self._clock)
             self._take_signals()
             self._make_children()
+            self._progressed(f"starting {', '.join(self._names)}")
             try:
                 await asyncio.wait_for(self._start(), start_seconds or self._settings.start_timeout_seconds)
             except TimeoutError:
@@ -83,10 +97,13 @@ class Supervisor:
         """The deployment as it stands."""
         ready = self._ready and all(child.running for child in self._children.values())
         states = tuple(self._children[name].state for name in self._names if name in self._children)
-        return ProcessTable(os.getpid(), ready, self._since, self._clock, self._encryption, states)
+        fork_server = self._starter.server if self._starter is not None else None
+        return ProcessTable(os.getpid(), ready, self._since, self._clock, self._encryption, states, fork_server)
 
     def stop(self) -> None:
         """Drain; called a second time, end at once."""
+        if not self.was_ready and not self._stop.is_set():
+            self._progressed("stopping before everything is ready; what has started drains")
         if self._stop.is_set():
             self._at_once = True
             for child in self._children.values():
@@ -99,18 +116,41 @@ class Supervisor:
             loop.add_signal_handler(number, self.stop)
 
     def _make_children(self) -> None:
-        environment = {**ENVIRONMENT, **self._environment, HOME_VARIABLE: str(self._home.root)}
+        starter = self._starter = self._make_starter()
         for name in self._names:
-            log = ProcessLog(self._home.logs / f"{name}.log", self._settings.log_bytes, self._settings.log_files, self._echo)
-            self._logs.append(log)
             (self._home.run / f"{name}.ready").unlink(missing_ok=True)
             self._children[name] = Child(
-                name, f"{self._package}.{name}", self._home.root, environment, self._settings, log, self._child_moved
+                name, self._module(name), self._home.root, starter, self._settings, self._open_log(name), self._child_moved
             )
+
+    def _make_starter(self) -> Starter:
+        environment = {**ENVIRONMENT, **self._environment, HOME_VARIABLE: str(self._home.root)}
+        if not (self._settings.fork_server and adopt_orphans()):
+            return Spawning(environment)
+        modules = [self._module(name) for name in self._names]
+        return Forking(modules, environment, self._settings, self._open_log(FORK_SERVER), self._child_moved)
+
+    def _module(self, name: str) -> str:
+        return f"{self._package}.{name}"
+
+    def _open_log(self, name: str) -> ProcessLog:
+        log = ProcessLog(self._home.logs / f"{name}.log", self._settings.log_bytes, self._settings.log_files, self._echo)
+        self._logs.append(log)
+        return log
 
     def _child_moved(self) -> None:
         self._write_table()
+        if not self.was_ready and not self._stop.is_set():
+            self._tell_progress()
         self._moved.set()
+
+    def _tell_progress(self) -> None:
+        """Who is ready by now, and who is waited for."""
+        ready = {name for name, child in self._children.items() if child.running}
+        if fresh := sorted(ready - self._told):
+            self._told |= ready
+            waiting = [_waited_for(name) for name in self._names if name not in ready]
+            self._progressed(f"{', '.join(fresh)} ready" + (f"; waiting for {', '.join(waiting)}" if waiting else ""))
 
     def _write_table(self) -> None:
         self.table().write(self._home)
@@ -149,8 +189,14 @@ class Supervisor:
         for level in reversed(LEVELS):
             await asyncio.gather(*(self._children[name].stop() for name in level if name in self._children))
         await asyncio.gather(*self._lives.values(), return_exceptions=True)
+        if self._starter is not None:
+            await self._starter.close()
         if self._children:
             self._write_table()
+
+
+def _waited_for(name: str) -> str:
+    return f"{name} (loading)" if name == MODEL else name
 
 
 async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:

@@ -7,18 +7,22 @@ import gc
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 
 from aico_memory.bus.link import Link, read_address
+from aico_memory.bus.read_only import ReadOnlySwitch
 from aico_memory.contracts.envelope import reply_record
 from aico_memory.errors import AicoMemoryError, BusUnavailable
 from aico_memory.log import configure_logging, get_logger
 from aico_memory.paths import Home, find_home
 from aico_memory.runtime.clocks import clock_for
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.loop import WorkerLoop
 from aico_memory.runtime.ports import Handlers, Ports
+from aico_memory.runtime.watchdog import Watchdog
 from aico_memory.settings.load import load_settings
 from aico_memory.vault.curve_keys import load_identity
 from aico_memory.vault.master import open_vault
@@ -97,6 +101,8 @@ def run_worker(factory: Factory, name: str, argv: Sequence[str] | None = None) -
 def _run(factory: Factory, name: str, home: Home, stop: threading.Event, ready_fd: int) -> None:
     settings = load_settings(home)
     configure_logging(name, settings.runtime.log_level)
+    # The thread that hears the bus must not wait for one that computes; by default that may take 5 ms a time.
+    sys.setswitchinterval(settings.runtime.switch_ms / 1000)
     log = get_logger(name)
     clock = clock_for(home)
     vault = open_vault(home, settings.security)
@@ -105,8 +111,11 @@ def _run(factory: Factory, name: str, home: Home, stop: threading.Event, ready_f
     try:
         if not _connect(link, stop):
             return
-        ports = Ports(link, clock, settings, vault, home, log, progress.set)
-        loop = WorkerLoop(factory(ports), ports, stop, progress)
+        switch = ReadOnlySwitch(home)
+        courtesy = Courtesy(settings.runtime.give_way_ms)
+        ports = Ports(link, clock, settings, vault, home, log, progress.set, lambda: switch.on, courtesy)
+        watchdog = Watchdog(settings.runtime.stuck_seconds, settings.runtime.stuck_record_seconds)
+        loop = WorkerLoop(factory(ports), ports, stop, progress, watchdog.over)
         loop.run(lambda: announce_ready(home, name, ready_fd))
     finally:
         link.close()

@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from aico_memory.settings.outcomes import OutcomeSettings
 from aico_memory.settings.section import Section
 
 
@@ -18,6 +19,15 @@ class TriggerSettings(Section):
     topic: float = Field(0.30, ge=0, le=1, description="Weight of the cosine to the skill's nearest topic.")
     threshold: float = Field(0.5, gt=0, le=1, description="A skill applies from this trigger score on.")
     candidates: int = Field(5, ge=1, le=100, description="Best applying skills that the policy chooses among.")
+
+
+class DiversitySettings(Section):
+    """The bound on one skill's share of a person's selections."""
+
+    share: float = Field(0.9, ge=0, le=1, description="Above it the best valid alternative is taken; 1: no bound.")
+    least: int = Field(50, ge=1, le=100_000, description="Selections of a person before a share says anything.")
+    margin: float = Field(0.05, ge=0, le=1, description="How far an alternative may score below and still be valid.")
+    confidence: float = Field(0.3, ge=0, le=1, description="Least confidence of an alternative.")
 
 
 class HybridSettings(Section):
@@ -72,7 +82,9 @@ class HierarchicalSettings(Section):
     cells: int = Field(
         200, ge=16, le=1000, description="Situations and skills a person's posterior tells apart; beyond them they merge."
     )
-    cached_users: int = Field(256, ge=1, le=100_000, description="People whose posterior is kept in memory.")
+    cached_users: int = Field(
+        1024, ge=1, le=100_000, description="People whose skills and posterior are kept in memory: 58 KB each with 100 skills."
+    )
     content_weight: float = Field(
         0.25, ge=0, le=1, description="How much a thumb counts for style where its reason is wrong content."
     )
@@ -104,6 +116,12 @@ class LibrarySettings(Section):
     signal_step: float = Field(
         0.05, ge=0, le=0.5, description="How far a reason or a category of text moves a preference in the nightly batch."
     )
+    stated_weight: float = Field(
+        3.0,
+        ge=0,
+        le=100,
+        description="How much a style that a person states weighs beside the reason of one thumb.",
+    )
     bytes_per_user: int = Field(1_048_576, ge=10_000, description="Learned data of a user beyond which skills are archived.")
     archive_at_once: int = Field(10, ge=1, le=1000, description="Least valuable skills that are archived at a time.")
     base_value: float = Field(1.5, ge=1, le=10, description="Factor on the confidence of base skills when ranking them.")
@@ -120,6 +138,36 @@ class ProposalSettings(Section):
     sentences: int = Field(5, ge=1, le=16, description="Most sentences of a proposed template.")
 
 
+class MetricsSettings(Section):
+    """Figures of how well selection does."""
+
+    window: int = Field(10, ge=1, le=1000, description="Thumbs of which a person's moving accuracy is made.")
+    goal: float = Field(0.7, gt=0, le=1, description="Accuracy from which a person counts as served well.")
+    retention_days: int = Field(7, ge=1, le=365, description="Retention compares so many days with as many before.")
+    people: int = Field(200, ge=1, le=100_000, description="Most people that hourly figures look at.")
+
+
+class FeedbackTextSettings(Section):
+    """How feedback in a person's own words is sorted into categories."""
+
+    penalty: float = Field(0.3, gt=0, le=100, description="Ridge penalty of the regression on runs of characters.")
+    meaning_penalty: float = Field(1.0, gt=0, le=1000, description="Ridge penalty of the regression on embeddings.")
+    sharpness: float = Field(
+        7.0, gt=0, le=100, description="Factor on the scores of the spelling alone before they become chances."
+    )
+    threshold: float = Field(
+        0.4, ge=0, le=1, description="A text moves preferences by the categories that are at least this likely."
+    )
+    model_wait_ms: int = Field(
+        4000, ge=1, le=60_000, description="Wait for the embedding of one text, in ms; then its spelling alone answers."
+    )
+    model_retry_ms: int = Field(500, ge=1, le=60_000, description="The same after it did not answer the last time, in ms.")
+    night_wait_ms: int = Field(
+        10_000, ge=1, le=300_000, description="Wait for the embeddings of a nightly batch of texts, in ms."
+    )
+    batch: int = Field(128, ge=1, le=10_000, description="Stored texts that one step of the nightly batch sorts.")
+
+
 class BehavioralSettings(Section):
     """`behavioral` in config/memory.yaml."""
 
@@ -127,21 +175,35 @@ class BehavioralSettings(Section):
     policy: str = Field("hierarchical-thompson", min_length=1, max_length=64, description="Name of the selection policy.")
     zone: str = Field("UTC", min_length=1, max_length=64, description="IANA zone of people who name none.")
     trigger: TriggerSettings = Field(default_factory=TriggerSettings)
+    diversity: DiversitySettings = Field(default_factory=DiversitySettings)
     hybrid: HybridSettings = Field(default_factory=HybridSettings)
     hierarchical: HierarchicalSettings = Field(default_factory=HierarchicalSettings)
     prior: PriorSettings = Field(default_factory=PriorSettings)
     learning: LearningSettings = Field(default_factory=LearningSettings)
     library: LibrarySettings = Field(default_factory=LibrarySettings)
     proposals: ProposalSettings = Field(default_factory=ProposalSettings)
+    metrics: MetricsSettings = Field(default_factory=MetricsSettings)
+    outcomes: OutcomeSettings = Field(default_factory=OutcomeSettings)
+    feedback_text: FeedbackTextSettings = Field(default_factory=FeedbackTextSettings)
     model_deadline_ms: int = Field(
         10_000,
         ge=10,
         le=60_000,
-        description="Wait for the model service while it is well (a restart fits in), in ms; then the text's marks decide.",
+        description="Wait for the model service, while it is well, where nobody waits for the answer (a replay; a restart "
+        "fits in), in ms; then the text's marks decide.",
+    )
+    model_wait_ms: int = Field(
+        1000, ge=10, le=60_000, description="The same where somebody does, in ms; what was left out is said in the answer."
     )
     model_retry_ms: int = Field(100, ge=1, le=60_000, description="Wait for it after it has not answered, in ms.")
     cosine_digits: int = Field(
         3, ge=1, le=7, description="Digits of a topic cosine that count: beyond them batches of the model differ."
+    )
+    cached_topics: int = Field(
+        1024,
+        ge=0,
+        le=1_000_000,
+        description="Texts whose nearness to topics is kept in memory: no model is asked again.",
     )
     archive_days: int = Field(90, ge=1, le=36_500, description="Trajectories without feedback are archived after so many days.")
     delete_days: int = Field(365, ge=1, le=36_500, description="Archived trajectories are deleted after so many days more.")

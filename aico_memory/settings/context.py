@@ -127,6 +127,9 @@ class ContextSettings(Section):
     feedback_queue: int = Field(
         default=1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped."
     )
+    feedback_ms: float = Field(
+        default=250.0, ge=0, le=60_000, description="Milliseconds in which reports of use are gathered, to be applied together."
+    )
     parts: int = Field(default=4, ge=1, le=8, description="Most questions that a compound one is taken apart into; 1: never.")
     expansion: Expansion = Field(
         default="off", description="templates: the question is searched with made-up answers (HyDE); off: as it is."
@@ -145,7 +148,7 @@ class ContextSettings(Section):
     short_score: float = Field(default=0.0005, ge=0, le=1, description="Score below which an item is left out.")
     short_tokens: int = Field(default=60, ge=8, le=10_000, description="Tokens of an item that is shown in short.")
     snippet_characters: int = Field(default=120, ge=20, le=2000, description="Letters of a result of `disclose search`.")
-    neighbours: int = Field(default=2, ge=0, le=20, description="Neighbours in time, before and after, of `disclose timeline`.")
+    neighbours: int = Field(default=1, ge=0, le=20, description="Neighbours in time, before and after, of `disclose timeline`.")
     intents: IntentsSettings = Field(default_factory=IntentsSettings)
     boosts: BoostSettings = Field(default_factory=BoostSettings)
     hot: HotSettings = Field(default_factory=HotSettings)

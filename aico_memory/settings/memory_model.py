@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from aico_memory.settings.knowledge import KnowledgeSettings
 from aico_memory.settings.section import Section
 
 
@@ -61,6 +62,9 @@ class RetentionSettings(Section):
     rehearsals_per_cycle: int = Field(50, ge=0, le=100_000, description="Most rehearsals of a scope in one cycle.")
     rehearsal_period_hours: float = Field(20.0, gt=0, le=8760, description="A memory is rehearsed once in this time, in h.")
     flashbulb_factor: float = Field(1.5, ge=1, le=10, description="Factor on the initial stability of a flashbulb memory.")
+    flashbulb_sleep_factor: float = Field(
+        1.1, ge=1, le=10, description="Factor on its stability of one emotional phase of sleep."
+    )
     stability_limit_days: float = Field(36_500.0, ge=1, le=1e6, description="Highest stability, in days.")
     storage_lowest: float = Field(1.0, ge=0, le=100, description="Storage strength before any retrieval.")
     storage_highest: float = Field(10.0, gt=0, le=100, description="Storage strength that is never passed.")
@@ -119,6 +123,12 @@ class ConfidenceSettings(Section):
 class ForgettingSettings(Section):
     """Moves between tiers, and strategic forgetting."""
 
+    upkeep_hours: float = Field(
+        20.0,
+        gt=0,
+        le=8760,
+        description="Decay, drift and strengthening in sleep are applied to an item once in this time, in h.",
+    )
     working_multiplier: float = Field(10.0, ge=0, le=100, description="Factor on decay in working memory.")
     episodic_multiplier: float = Field(3.0, ge=0, le=100, description="Factor on decay in the tier episodic.")
     semantic_multiplier: float = Field(1.0, ge=0, le=100, description="Factor on decay in the tier semantic.")
@@ -131,6 +141,14 @@ class ForgettingSettings(Section):
     demote_utility: float = Field(0.2, ge=0, le=1, description="Utility below which it then does.")
     useless_utility: float = Field(0.15, ge=0, le=1, description="Utility below which an unused item is forgotten.")
     useless_days: float = Field(30.0, gt=0, le=3650, description="Days unused after which it is.")
+    record_days: float | None = Field(
+        365.0, gt=0, le=36_500,
+        description="Days after its receipt and last retrieval from which a record rests: found with a penalty. none: never.",
+    )  # fmt: skip
+    spared_days: float = Field(
+        7.0, ge=0, le=3650,
+        description="Days since it was last said, referred to or woken in which it is no duplicate and makes no room.",
+    )  # fmt: skip
     duplicate_cosine: float = Field(0.9, gt=0, le=1, description="Similarity above which the less useful of two is forgotten.")
     active_limit: int = Field(500, ge=1, le=1_000_000, description="Active items of a scope above which the least useful go.")
     active_target: int = Field(450, ge=1, le=1_000_000, description="How many are left then.")
@@ -191,3 +209,4 @@ class MemoryModelSettings(Section):
     forgetting: ForgettingSettings = Field(default_factory=ForgettingSettings)
     evolution: EvolutionSettings = Field(default_factory=EvolutionSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
+    knowledge: KnowledgeSettings = Field(default_factory=KnowledgeSettings)

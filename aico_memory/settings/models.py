@@ -35,9 +35,23 @@ class ModelSettings(Section):
     check_cosine: float = Field(
         default=0.9999, ge=0.9, le=1.0, description="Least cosine between export and reference on the check sentences."
     )
+    precision: Literal["int8", "float32"] = Field(
+        default="int8",
+        description="Of an exported model on a CPU. int8: twice as fast and a quarter as large at equal recall (see "
+        "docs/BENCHMARKS.md), each text for itself; where it disagrees with the reference, float32 serves.",
+    )
+    check_cosine_int8: float = Field(
+        default=0.96,
+        ge=0.9,
+        le=1.0,
+        description="Least cosine between an int8 export and the reference on the check sentences.",
+    )
     threads: int = Field(default=1, ge=1, le=64, description="Threads of one inference; more are slower on busy cores.")
     batch_tokens: int = Field(
         default=1024, ge=64, le=1_000_000, description="Most padded tokens of one inference; ten times as many on CUDA."
+    )
+    question_threads: int = Field(
+        default=2, ge=1, le=64, description="Threads among which the parts of one question are shared out on a CPU."
     )
     slice_texts: int = Field(
         default=2, ge=1, le=1024, description="Bulk texts between two looks for a question that waits; 32 times more on CUDA."

@@ -40,6 +40,10 @@ class RetrievalSettings(Section):
         default=256 * 1024 * 1024, ge=1 << 20, le=1 << 38,
         description="Bytes of inverted indexes kept in memory; the scope that was asked longest ago is dropped first.",
     )  # fmt: skip
+    prepared_memories: int = Field(
+        default=20_000, ge=0, le=10_000_000,
+        description="Memories that are read at a start before anybody asks, the scopes of the newest ones; 0: none.",
+    )  # fmt: skip
     vector_candidates: int = Field(
         default=500,
         ge=10,

@@ -8,6 +8,7 @@ from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.settings.bus import BusSettings
 from aico_memory.settings.consolidation import ConsolidationSettings
 from aico_memory.settings.context import ContextSettings
+from aico_memory.settings.guardrails import GuardrailSettings
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.settings.link import LinkSettings
@@ -44,3 +45,4 @@ class Settings(Section):
     consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)
     scheduler: SchedulerSettings = Field(default_factory=SchedulerSettings)
     context: ContextSettings = Field(default_factory=ContextSettings)
+    guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)

@@ -16,7 +16,9 @@ class SecuritySettings(Section):
         default="on", description="Seal everything at rest. `off` is a deliberate choice that `status` shows."
     )
     key_file: str | None = Field(
-        default=None, description="Path of a file of at least 32 random bytes that unlocks the home, instead of a passphrase."
+        default=None,
+        description="Path of a file of at least 32 random bytes that unlocks the home, instead of a passphrase; "
+        "AICO_MEMORY_KEY_FILE goes before it, AICO_MEMORY_PASSPHRASE before both.",
     )
     argon2_time: int = Field(default=3, ge=1, le=100, description="Argon2id passes over the memory, for a new passphrase.")
     argon2_memory_kib: int = Field(default=65_536, ge=64, le=4_194_304, description="Argon2id memory in KiB.")

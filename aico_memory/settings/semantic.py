@@ -24,6 +24,10 @@ class SemanticSettings(Section):
         default=256 * 1024 * 1024, ge=1 << 20, le=1 << 38,
         description="Bytes of matrices kept in memory; the scope that was asked longest ago is dropped first.",
     )  # fmt: skip
+    recent_bytes: int = Field(
+        default=32 * 1024 * 1024, ge=0, le=1 << 34,
+        description="Bytes of memories that contexts read lately, kept opened for the next ones; about 3 KB a memory.",
+    )  # fmt: skip
     chroma_folder: str = Field(
         default="",
         description="A folder makes Chroma persistent and leaves vectors readable there. Empty: in memory, rebuilt at start.",
@@ -41,9 +45,27 @@ class SemanticSettings(Section):
     embed_timeout_seconds: float = Field(default=60.0, gt=0, le=3600, description="Wait for a batch of embeddings, in s.")
     retry_first_ms: int = Field(default=200, ge=1, le=60_000, description="Wait after a failed embedding; doubles, in ms.")
     retry_limit_ms: int = Field(default=10_000, ge=1, le=600_000, description="Longest wait between two tries, in ms.")
+    dormant_factor: float = Field(
+        default=0.8,
+        ge=0,
+        le=1,
+        description="Factor on the score of what is dormant in a search: reachable, with a named penalty.",
+    )
     query_languages: int = Field(
         default=3, ge=1, le=20, description="Languages of a scope, most frequent first, under which a question is stemmed."
     )
+    sleep_step_items: int = Field(
+        default=200, ge=1, le=10_000,
+        description="Most items that one step of sleep touches: everything behind it in the worker waits for the step.",
+    )  # fmt: skip
+    sleep_samples: int = Field(
+        default=5, ge=0, le=100, description="Decisions that one step of sleep reports with their reasons."
+    )
+    due_lead_hours: float = Field(
+        default=24.0, ge=0, le=24 * 366,
+        description="A plan is announced so long before it ends, where nothing says when it begins, in hours.",
+    )  # fmt: skip
+    due_at_once: int = Field(default=200, ge=1, le=10_000, description="Most plans that one look announces.")
     default_language: str = Field(
         default="en", pattern="^[a-z]{2}$", description="Language of a text that gives no sign of its own."
     )

@@ -74,6 +74,7 @@ class ScoreSettings(Section):
     unknown_reward: float = Field(0.5, ge=0, le=1, description="Reward where nothing similar is known.")
     similar_from: float = Field(0.5, ge=0, le=1, description="Similarity from which an item tells of the reward.")
     recent_queries: int = Field(10, ge=0, le=1000, description="Last questions of a scope that tell what it attends to.")
+    question_characters: int = Field(8, ge=1, le=500, description='Questions shorter than this ("Really?") tell nothing of it.')
 
 
 class InteractionSettings(Section):
@@ -118,7 +119,6 @@ class WorkSettings(Section):
         60.0, ge=0, le=3600, description="How long nobody asks again after that; keys decide meanwhile. In s."
     )
     kept_days: float = Field(90.0, gt=0, le=36_500, description="Days that explanations and interactions are kept.")
-    pruned_every: int = Field(1000, ge=1, le=1_000_000, description="Messages between two looks for what is not kept longer.")
 
 
 class WritePathSettings(Section):

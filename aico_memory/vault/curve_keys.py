@@ -23,6 +23,7 @@ from aico_memory.vault.permissions import (
 )
 
 SERVER = "server"
+WHO_MEND = "`aico-memory keys list` shows who is."
 AUTHORIZED_FILE = "authorized.json"
 # Goes into reply topics and file names.
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -135,7 +136,7 @@ def rotate_identity(home: Home, name: str, now: datetime | None = None) -> Ident
         listed = list_identities(home)
         current = [entry for entry in listed if entry.name == name and entry.revoked_at is None]
         if not current:
-            raise NotFound(f"No identity {name!r} is let in")
+            raise NotFound(f"No identity {name!r} is let in", WHO_MEND)
         pair = _new_pair(name)
         fresh = replace(current[-1], public=pair.public.decode(), added_at=_stamp(now))
         _write_list(home, [*listed, fresh])
@@ -154,7 +155,7 @@ def _revoked(
     listed: list[AuthorizedIdentity], chosen: Callable[[AuthorizedIdentity], bool], name: str, now: datetime | None
 ) -> list[AuthorizedIdentity]:
     if not any(chosen(entry) and entry.revoked_at is None for entry in listed):
-        raise NotFound(f"No identity {name!r} is let in")
+        raise NotFound(f"No identity {name!r} is let in", WHO_MEND)
     stamp = _stamp(now)
     return [replace(entry, revoked_at=stamp) if chosen(entry) and entry.revoked_at is None else entry for entry in listed]
 

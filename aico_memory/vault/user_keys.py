@@ -27,6 +27,9 @@ class _Cached:
     checked: float
 
 
+_PLAIN = PlainSealer()
+
+
 class UserKeys:
     """Data keys by user id; file names are keyed digests, so the folder names nobody.
 
@@ -122,7 +125,7 @@ class NoUserKeys:
     """The same face where encryption is off: nothing is sealed, so nothing can be destroyed."""
 
     def sealer(self, user: str, create: bool = True) -> Sealer:
-        return PlainSealer()
+        return _PLAIN
 
     def exists(self, user: str) -> bool:
         return False

@@ -8,12 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from aico_memory.contracts.v1 import bus_pb2
+from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile
 from aico_memory.domain.behavioral.dimensions import named
 from aico_memory.domain.behavioral.learning import Preference
 from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, Trajectory, UserSkill
 from aico_memory.errors import InvalidMessage, KeyDestroyed
 from aico_memory.stores.behavioral.port import SECTIONS, BehavioralRows, Key, Record, pages
 from aico_memory.vault.sealer import Sealer
+from services.behavioral.advisor.sealing import exported
 from services.behavioral.feedback import text_context
 from services.behavioral.own_skills import context as skill_context
 from services.behavioral.selection import input_context
@@ -73,13 +75,27 @@ def _fields(record: Record, sealer_of: SealerOf) -> dict[str, Any]:
         fields.pop("before")
         fields["cause"] = record.cause.hex
     elif isinstance(record, UserSkill):
-        fields["definition"] = _opened(fields.pop("sealed_definition"), record.user, skill_context(record), sealer_of)
-        fields["dimensions"] = named(record.dimensions)
+        fields["definition"] = _opened(
+            fields.pop("sealed_definition"), record.user, skill_context(record.skill_id, record.version), sealer_of
+        )
+        fields["dimensions"], fields["given"] = named(record.dimensions), named(record.given)
+    elif isinstance(record, SealedOutcome | SealedProfile | OpenSuggestion):
+        # The answer follows from what is exported, and so does when the profile was written last.
+        for name in ("sealed", "sealed_body", "answer", "updated_us"):
+            fields.pop(name, None)
+        fields |= _words_of(record, sealer_of)
     elif isinstance(record, Preference):
         fields["dimensions"] = named(record.dimensions)
     if "event_id" in fields:
         fields["event_id"] = fields["event_id"].hex
     return fields
+
+
+def _words_of(record: SealedOutcome | SealedProfile | OpenSuggestion, sealer_of: SealerOf) -> dict[str, Any]:
+    try:
+        return exported(record, sealer_of(record.user))
+    except KeyDestroyed:
+        return {}
 
 
 def _opened(sealed: bytes | None, user: str, context: bytes, sealer_of: SealerOf) -> str | None:

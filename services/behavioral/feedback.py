@@ -19,10 +19,10 @@ from aico_memory.domain.behavioral.records import (
 )
 from aico_memory.domain.behavioral.situation import bucket_of
 from aico_memory.domain.behavioral.skill import Catalogue
-from aico_memory.errors import InvalidMessage, SkillNotFound
+from aico_memory.errors import InvalidFeedback, SkillNotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
-from services.behavioral.own_skills import current, learn_dimensions
+from services.behavioral.own_skills import current_of, learn_dimensions
 
 LEARNED = "learned"
 # The reason that says something of the content, and little of the style.
@@ -56,6 +56,8 @@ class LearningRules:
     content_weight: float
     # Part of the way an own skill's style follows the preference per thumb up.
     dimension_rate: float
+    # A text counts by the categories that are at least this likely.
+    text_threshold: float
 
 
 def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: LearningRules, sealer: Sealer) -> Judged:
@@ -65,7 +67,7 @@ def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: Learn
     user's latest selection of this skill, else that of an unknown situation.
     Each event is evidence of its own: a person who gives another thumb on the
     same message adds to, and does not replace, what the first one taught.
-    Raises InvalidReward, InvalidMessage or SkillNotFound; nothing is stored then.
+    Raises InvalidReward, InvalidFeedback or SkillNotFound; nothing is stored then.
     """
     message, user = event.message, event.user
     standing = rows.feedback(event.event_id)
@@ -145,7 +147,7 @@ def learn_from(rows: BehavioralRows, record: FeedbackRecord, dimensions: Vector,
 def dimensions_of(rows: BehavioralRows, user: str, skill_id: str, catalogue: Catalogue) -> Vector:
     """The style of a base skill or of the user's own; SkillNotFound where there is neither."""
     if skill_id not in catalogue:
-        own = current(rows, user).get(skill_id)
+        own = current_of(rows, user, skill_id)
         if own is not None:
             return own.dimensions
     return catalogue.get(skill_id).dimensions
@@ -163,4 +165,4 @@ def _judged_skill(message: behavioral_pb2.FeedbackEvent, selection: SelectionRec
         return selection.skill_id
     if message.request_id:
         raise SkillNotFound(f"No selection of a skill stands under the request id {message.request_id!r}")
-    raise InvalidMessage("Neither skill_id nor request_id says which skill is judged", "Give one of them.")
+    raise InvalidFeedback("Neither skill_id nor request_id says which skill is judged", "Give one of them.")

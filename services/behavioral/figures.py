@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aico_memory.domain.behavioral.choosing import Chooser
+from aico_memory.domain.behavioral.diversity import Diversity
 from aico_memory.domain.behavioral.hierarchical import HierarchicalFigures
 from aico_memory.domain.behavioral.learning import LearningFigures
 from aico_memory.domain.behavioral.policy import HybridFigures
@@ -44,9 +45,11 @@ def hierarchical_figures(settings: BehavioralSettings) -> HierarchicalFigures:
     )
 
 
-def chooser_of(settings: TriggerSettings) -> Chooser:
+def chooser_of(settings: BehavioralSettings) -> Chooser:
     """The path from a situation to a choice."""
-    return Chooser(trigger_weights(settings), settings.threshold, settings.candidates)
+    trigger = settings.trigger
+    bound = Diversity(**settings.diversity.model_dump())
+    return Chooser(trigger_weights(trigger), trigger.threshold, trigger.candidates, bound)
 
 
 def cold_prior(settings: HierarchicalSettings, catalogue: Catalogue) -> Prior:

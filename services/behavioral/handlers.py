@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -12,17 +11,19 @@ from typing import Any
 from google.protobuf.message import Message
 
 from aico_memory.contracts.consumer_state import ConsumerTransaction
-from aico_memory.contracts.envelope import Event, make_record, reply_record
+from aico_memory.contracts.envelope import Event, reply_record
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, sleep_pb2, temporal_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, guardrails_pb2, temporal_pb2
 from aico_memory.domain.behavioral.policies import policy_named
 from aico_memory.domain.behavioral.prior import COLD
-from aico_memory.domain.behavioral.proposals import ProposalFigures
-from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord, UserSkill, UserState
-from aico_memory.domain.behavioral.skill import Catalogue, Skill
-from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage, NotFound
+from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord, UserSkill
+from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.domain.guardrails.adjustment import BEHAVIORAL_PRIOR
+from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage, NotFound, RefusedTransition
 from aico_memory.ids import derive_id
+from aico_memory.models.feedback_tables import load_classifier
 from aico_memory.paths import config_file
+from aico_memory.runtime.adjusting import account, adjustment_page, decide
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 from aico_memory.stores.behavioral.fragment_file import FILE as FRAGMENT_FILE
 from aico_memory.stores.behavioral.fragment_file import load_fragments
@@ -32,6 +33,11 @@ from aico_memory.stores.behavioral.prior_file import load_prior
 from aico_memory.stores.behavioral.skill_file import FILE, load_skills
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.vault.sealer import Sealer
+from services.behavioral import nights
+from services.behavioral.adjusting import PriorRules
+from services.behavioral.advisor import desk as advisor
+from services.behavioral.editing import edit
+from services.behavioral.emitting import audit, emit, emit_finished
 from services.behavioral.export import export_page
 from services.behavioral.feedback import LearningRules, answer_of, judge
 from services.behavioral.figures import (
@@ -42,15 +48,18 @@ from services.behavioral.figures import (
     learning_figures,
     trigger_weights,
 )
-from services.behavioral.nightly import run_batch
+from services.behavioral.measuring import Measuring
+from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
-from services.behavioral.own_skills import change_status, opened, put, usable
+from services.behavioral.own_skills import change_status, opened, put, revert
 from services.behavioral.pressure import relieve
-from services.behavioral.proposing import propose
 from services.behavioral.questions import Questions
 from services.behavioral.selection import Selector, remember, request_id_of, skill_message
+from services.behavioral.shelves import Shelves
 from services.behavioral.situations import Situations
+from services.behavioral.stating import state
 from services.behavioral.tastes import Tastes
+from services.behavioral.texts import FeedbackTexts
 from services.behavioral.undoing import undo
 
 SELECT = topic_of(behavioral_pb2.SkillSelectionRequest).name
@@ -58,16 +67,18 @@ FEEDBACK = topic_of(behavioral_pb2.FeedbackEvent).name
 CONSENT = topic_of(behavioral_pb2.ConsentChanged).name
 CLEAN_UP = topic_of(behavioral_pb2.BehavioralCleanUp).name
 UNDO = topic_of(behavioral_pb2.UndoLearning).name
+EDIT = topic_of(behavioral_pb2.EditFeedback).name
 PUT_SKILL = topic_of(behavioral_pb2.PutSkill).name
 CHANGE_SKILL = topic_of(behavioral_pb2.ChangeSkill).name
-LEARN_NOW = topic_of(behavioral_pb2.LearnNow).name
-LEARN = topic_of(behavioral_pb2.Learn).name
+STATE = topic_of(behavioral_pb2.PutPreference).name
+CLASSIFY_TEXT = topic_of(behavioral_pb2.ClassifyTextRequest).name
 TREND = topic_of(temporal_pb2.BehaviorTrendRequest).name
-HOUR_US = 3_600_000_000
+ADJUSTMENTS = topic_of(guardrails_pb2.BehavioralAdjustmentsRequest).name
+ADJUST = topic_of(guardrails_pb2.BehavioralAdjustmentDecision).name
 DAY_US = 86_400_000_000
 
 # What is answered instead of retried: the request itself is at fault.
-_REFUSALS = (InvalidMessage, NotFound)
+_REFUSALS = (InvalidMessage, NotFound, RefusedTransition)
 
 
 def build(ports: Ports) -> BehavioralHandlers:
@@ -85,7 +96,8 @@ class BehavioralHandlers(Handlers):
     """One instance a process; `apply` in the consumer's thread, questions in others."""
 
     name = "behavioral"
-    topics: Sequence[str] = (SELECT, FEEDBACK, CONSENT, CLEAN_UP, UNDO, PUT_SKILL, CHANGE_SKILL, LEARN_NOW, LEARN)
+    topics: Sequence[str] = (SELECT, FEEDBACK, CONSENT, CLEAN_UP, UNDO, EDIT, PUT_SKILL, CHANGE_SKILL, *nights.TOPICS, ADJUST,
+                            STATE, *advisor.TOPICS)  # fmt: skip
 
     def __init__(self, ports: Ports, store: BehavioralStore, catalogue: Catalogue) -> None:
         settings = ports.settings.behavioral
@@ -94,38 +106,56 @@ class BehavioralHandlers(Handlers):
             raise ConfigurationInvalid(f"behavioral.policy: there is no policy {settings.policy!r}")
         weights = trigger_weights(settings.trigger)
         self.state = store.state
+        self._desk = advisor.Desk(ports, store)
+        self._measuring = Measuring(store, settings.metrics, ports.clock, ports.log)
         self._commands: Mapping[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
             CONSENT: self._consent,
             UNDO: self._undo,
+            EDIT: self._edit,
             PUT_SKILL: self._put_skill,
             CHANGE_SKILL: self._change_skill,
-            LEARN_NOW: self._batch,
-            LEARN: self._batch,
+            nights.LEARN_NOW: self._nights_learn,
+            nights.LEARN: self._nights_learn,
+            ADJUST: lambda _, rows, event: decide(rows.ledger(), event, {BEHAVIORAL_PRIOR: PriorRules(rows, self._tastes)}),
+            STATE: self._state,
+            **self._desk.commands,
         }
         self._ports = ports
         self._store = store
         self._settings = settings
         self._catalogue = catalogue
         self._rules = LearningRules(
-            learning_figures(settings.learning), settings.hierarchical.content_weight, settings.library.dimension_rate
-        )
-        self._fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
-        self._proposing = ProposalFigures(**settings.proposals.model_dump())
+            learning_figures(settings.learning), settings.hierarchical.content_weight, settings.library.dimension_rate,
+            settings.feedback_text.threshold,
+        )  # fmt: skip
         cold = cold_prior(settings.hierarchical, catalogue)
         self._starting = load_prior(config_file(ports.home, PRIOR_FILE), cold) if settings.prior.source != COLD else cold
         self._tastes = Tastes(catalogue, self._starting, settings)
-        chooser = chooser_of(settings.trigger)
+        self._shelves = Shelves(catalogue, ports.vault.users.sealer, settings.hierarchical.cached_users)
+        chooser = chooser_of(settings)
         self._selector = Selector(catalogue, policy, chooser, self._tastes, settings.seed)
         self._situations = Situations(self._ask, catalogue, weights, settings)
         questions = Questions(
-            store, catalogue, self._selector, lambda: Tastes(catalogue, self._starting, settings), settings, self._reader_of
+            store, catalogue, self._selector, lambda: Tastes(catalogue, self._starting, settings), settings, self._reader_of,
+            ports.settings.bus.reply_bytes,
+        )  # fmt: skip
+        figures = settings.feedback_text
+        self._texts = FeedbackTexts(
+            store, self._ask, figures, lambda: load_classifier(ports.home, figures), self._reader_of, self._rules
         )
+        fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
+        self._nights = Nights(ports, self._texts, self._tastes, catalogue, fragments, self._measuring)
         over_time = OverTime(store, ports.settings.memory_model.evolution)
-        self.requests: Mapping[str, RequestHandler] = {**questions.handlers(), TREND: over_time.trend}
+        self.requests: Mapping[str, RequestHandler] = {
+            **questions.handlers(), **self._desk.requests, **self._measuring.handlers(), TREND: over_time.trend,
+            ADJUSTMENTS: self._adjustments, CLASSIFY_TEXT: self._texts.classify,
+        }  # fmt: skip
 
     def prepare(self, events: Sequence[Event]) -> None:
         """Ask the model, before the transaction, for what selection requests leave open."""
         self._situations.prepare([event for event in events if event.topic == SELECT])
+        if any(event.topic in nights.TOPICS for event in events):
+            self._texts.prepare([event for event in events if event.topic == FEEDBACK])
 
     def apply(self, transaction: ConsumerTransaction, event: Event) -> None:
         """One event's effects and answers; a refusal is answered, and changes nothing."""
@@ -138,6 +168,9 @@ class BehavioralHandlers(Handlers):
                 answer = self._learn(transaction, rows, event)
             elif event.topic in self._commands:
                 answer = self._commands[event.topic](transaction, rows, event)
+            elif event.topic == nights.CLASSIFY:
+                self._nights.classify(transaction, rows, event)
+                return
             else:
                 self._clean_up(transaction, rows, event)
                 return
@@ -146,11 +179,24 @@ class BehavioralHandlers(Handlers):
         if event.reply_to:
             transaction.emit(reply_record(event, answer))
 
+    def after_commit(self) -> None:
+        """Show what others read outside of the store."""
+        self._desk.after_commit()
+        self._measuring.after_commit()
+
+    def idle(self, now_us: int) -> None:
+        """Embed outcomes that were recorded; tell the figures of an hour that is over."""
+        self._desk.idle()
+        self._measuring.idle(now_us)
+
     def status(self) -> dict[str, object]:
         """Skills, policy, rows by kind, and whether the model answers."""
         with self._store.reading() as rows:
             counts = rows.counts()
+            adjusted = account(rows.ledger(), self._ports.settings.guardrails, self._ports.clock.now_us())
         return {
+            "alarms": adjusted.pop("alarms"),
+            "adjustments": adjusted,
             "skills": len(self._catalogue),
             "policy": self._settings.policy,
             "model_answers": self._situations.model_is_well,
@@ -174,22 +220,17 @@ class BehavioralHandlers(Handlers):
         started = perf_counter()
         situation, answered_by = self._situations.take(event)
         standing = rows.selection(event.user, request_id_of(event))
-        own = self._own(rows, event.user)
+        shelf = self._shelves.of(rows, event.user)
         if standing is not None:
-            return self._selector.answer(standing, own)
-        record, consent = self._selector.select(rows, event, situation, answered_by, own)
+            return self._selector.answer(standing, shelf)
+        record, consent, candidates = self._selector.select(rows, event, situation, answered_by, shelf)
         remember(rows, record, consent, event, self._ports.vault.users.sealer(event.user))
-        answer = self._selector.answer(record, own)
+        answer = self._selector.answer(record, shelf)
         answer.selection_time_ms = (perf_counter() - started) * 1000
-        self._count_selection(rows, record)
-        self._emit(transaction, event, answer, "skill_response")
+        emit(transaction, event, answer, "skill_response")
         if record.skill_id:
-            self._emit(transaction, event, self._application(record, answer.skill_name), "skill_applied")
-        self._ports.log.info(
-            "selected", metric_type="behavioral_memory_selection", user=event.user, skill=record.skill_id,
-            confidence=record.confidence, alignment=record.alignment, exploration=record.is_exploration,
-            selection_ms=answer.selection_time_ms, outcome=record.outcome,
-        )  # fmt: skip
+            emit(transaction, event, self._application(record, answer.skill_name), "skill_applied")
+        self._measuring.selected(rows, record, answer.selection_time_ms, self._situations.context_ms, candidates)
         return answer
 
     def _application(self, record: SelectionRecord, name: str) -> behavioral_pb2.SkillApplicationEvent:
@@ -210,22 +251,17 @@ class BehavioralHandlers(Handlers):
                 user_id=record.user, feedback_event_id=record.event_id.bytes, message_id=record.message_id,
                 skill_id=record.skill_id, skill_updated=record.skill_updated, new_confidence=record.new_confidence,
             )  # fmt: skip
-            self._emit(transaction, event, processed, "feedback_processed")
+            emit(transaction, event, processed, "feedback_processed")
         if judged.is_new and record.skill_updated:
-            hour_us = record.at_us - record.at_us % HOUR_US
-            rows.count_hour(hour_us, record.skill_id, "positive" if record.reward > 0 else "negative", 1.0)
             relieve(rows, record.user, self._catalogue, self._settings.library, event.occurred_us)
             updated = behavioral_pb2.SkillUpdated(
                 user_id=record.user, skill_id=record.skill_id, old_confidence=judged.old_confidence,
                 new_confidence=record.new_confidence, bucket=record.bucket, reason="feedback",
             )  # fmt: skip
-            self._emit(transaction, event, updated, "skill_updated")
+            emit(transaction, event, updated, "skill_updated")
         if judged.is_new:
-            self._ports.log.info(
-                "judged", metric_type="behavioral_memory_feedback", user=record.user, skill=record.skill_id,
-                reward=record.reward, reason=record.reason, old_confidence=judged.old_confidence,
-                new_confidence=record.new_confidence, status=record.status, has_free_text=record.sealed_text is not None,
-            )  # fmt: skip
+            state = rows.skill_state(record.user, record.skill_id)
+            self._measuring.judged(rows, record, judged.old_confidence, state)
         return answer_of(record)
 
     def _consent(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
@@ -241,50 +277,48 @@ class BehavioralHandlers(Handlers):
             if old != new:
                 rows.add_evolution(Evolution(event.user, event.event_id, ordinal, "consent", what, event.occurred_us, old, new))
         if after != before:
-            self._emit(transaction, event, self._consent_audit(event, after), "audit")
+            told = {"behavioral": after.behavioral, "long_term": after.long_term}
+            emit(transaction, event, audit(event, "consent_changed", told), "audit")
         return behavioral_pb2.ConsentState(behavioral=after.behavioral, long_term=after.long_term)
-
-    def _consent_audit(self, event: Event, after: UserState) -> bus_pb2.AuditEvent:
-        return _audit(event, "consent_changed", {"behavioral": after.behavioral, "long_term": after.long_term})
 
     def _clean_up(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> None:
         now_us = event.message.planned_at_us or event.occurred_us
         deleted = rows.delete_archived(now_us - self._settings.delete_days * DAY_US)
         archived = rows.archive_trajectories(now_us - self._settings.archive_days * DAY_US, now_us)
-        if event.message.firing_id:
-            detail = f"{archived} trajectories archived, {deleted} deleted"
-            finished = sleep_pb2.JobFinished(firing_id=event.message.firing_id, outcome="done", at_us=now_us, detail=detail)
-            self._emit(transaction, event, finished, "finished")
-
-    def _emit(self, transaction: ConsumerTransaction, event: Event, message: Message, purpose: str) -> None:
-        transaction.emit(
-            make_record(
-                message,
-                event_id=derive_id(event.event_id, purpose),
-                occurred_us=event.occurred_us,
-                # What names no user outlives that user's data key.
-                user=event.user if topic_of(message).needs_user else "",
-                correlation_id=event.correlation_id,
-                causation_id=event.event_id,
-                traceparent=event.traceparent,
-            )
-        )
+        emit_finished(transaction, event, f"{archived} trajectories archived, {deleted} deleted")
 
     def _undo(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
-        gone, left = undo(rows, event, self._catalogue, self._rules, self._settings.library.signal_step)
-        self._emit(transaction, event, _audit(event, "learning_undone", {"undone": gone, "left": left}), "audit")
+        library = self._settings.library
+        gone, left = undo(rows, event, self._catalogue, self._rules, library.signal_step, library.stated_weight)
+        emit(transaction, event, audit(event, "learning_undone", {"undone": gone, "left": left}), "audit")
         return behavioral_pb2.UndoResult(undone=gone, left=left)
+
+    def _edit(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
+        library, sealer = self._settings.library, self._ports.vault.users.sealer(event.user)
+        answer = edit(rows, event, self._catalogue, self._rules, library.signal_step, library.stated_weight, sealer)
+        emit(transaction, event, audit(event, "feedback_edited", {"feedback": event.message.event_id.hex()}), "audit")
+        return answer
+
+    def _state(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
+        answer = state(rows, event, self._settings.library.stated_weight)
+        emit(transaction, event, audit(event, "preference_stated", {"buckets": answer.buckets}), "audit")
+        return answer
 
     def _put_skill(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         sealer, limit = self._ports.vault.users.sealer(event.user), self._settings.library.user_skills
         own_id = f"own_{derive_id(event.event_id, 'skill').hex[-12:]}"
         record = put(rows, event.message, self._catalogue, limit, sealer, event.occurred_us, own_id)
-        self._emit(transaction, event, _audit(event, "skill_put", {"skill": record.skill_id}), "audit")
+        emit(transaction, event, audit(event, "skill_put", {"skill": record.skill_id}), "audit")
         return self._own_message(rows, record)
 
     def _change_skill(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
-        user, skill_id, action = event.user, event.message.skill_id, event.message.action
-        self._emit(transaction, event, _audit(event, "skill_changed", {"skill": skill_id, "action": action}), "audit")
+        answer = self._changed(rows, event, event.message.skill_id, event.message.action)
+        told = {"skill": event.message.skill_id, "action": event.message.action}
+        emit(transaction, event, audit(event, "skill_changed", told), "audit")
+        return answer
+
+    def _changed(self, rows: BehavioralRows, event: Event, skill_id: str, action: str) -> Message:
+        user = event.user
         if skill_id in self._catalogue:
             if action not in {"archive", "restore"}:
                 raise InvalidMessage(f"{skill_id} is a base skill", "Base skills can be archived and restored only.")
@@ -292,35 +326,20 @@ class BehavioralHandlers(Handlers):
             rows.put_skill_state(user, skill_id, state)
             rows.archive_skill(user, skill_id, event.occurred_us if action == "archive" else None)
             return skill_message(self._catalogue.get(skill_id), state, "archived" if action == "archive" else "")
+        if action == "revert":
+            sealer = self._ports.vault.users.sealer(user)
+            return self._own_message(rows, revert(rows, user, skill_id, sealer, event.occurred_us))
         record = change_status(rows, user, skill_id, action, event.occurred_us)
         if record is None:
             return behavioral_pb2.Skill(skill_id=skill_id, status="deleted")
         return self._own_message(rows, record)
 
-    def _batch(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
-        started = perf_counter()
-        version = f"learned-{derive_id(event.event_id, 'prior').hex[-16:]}"
-        report = run_batch(rows, self._tastes, self._catalogue, self._settings, version, event.occurred_us)
-        limit, sealer_of = self._settings.library.user_skills, self._ports.vault.users.sealer
-        report.proposals = sum(
-            propose(rows, user, self._catalogue, self._fragments, self._proposing, limit, sealer_of, event.occurred_us)
-            for user in rows.taught_users()
-        )
-        if event.topic == LEARN and event.message.firing_id:
-            detail = f"{report.outcome}: {report.people} people, {report.thumbs} thumbs, {report.signals} signals"
-            finished = sleep_pb2.JobFinished(
-                firing_id=event.message.firing_id, outcome="done", at_us=event.occurred_us, detail=detail
-            )
-            self._emit(transaction, event, finished, "finished")
-        self._ports.log.info(
-            "learned", metric_type="behavioral_memory_thompson_sampling", outcome=report.outcome, people=report.people,
-            trajectories=report.thumbs, signals=report.signals, prior=report.prior, value_before=report.value_before,
-            value_after=report.value_after, seconds=perf_counter() - started,
-        )  # fmt: skip
-        return report
+    def _nights_learn(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
+        return self._nights.learn(transaction, rows, event)
 
-    def _own(self, rows: BehavioralRows, user: str) -> list[Skill]:
-        return usable(rows, user, self._ports.vault.users.sealer(user)) if rows.user_skills(user) else []
+    def _adjustments(self, event: Event, ports: Ports) -> Message:
+        with self._store.reading() as rows:
+            return adjustment_page(rows.ledger(), event)
 
     def _own_message(self, rows: BehavioralRows, record: UserSkill) -> behavioral_pb2.Skill:
         skill = opened(record, self._ports.vault.users.sealer(record.user))
@@ -328,18 +347,3 @@ class BehavioralHandlers(Handlers):
 
     def _reader_of(self, user: str) -> Sealer:
         return self._ports.vault.users.sealer(user, create=False)
-
-    def _count_selection(self, rows: BehavioralRows, record: SelectionRecord) -> None:
-        if record.skill_id:
-            hour_us = record.at_us - record.at_us % HOUR_US
-            rows.count_hour(hour_us, record.skill_id, "explored" if record.is_exploration else "selected", record.confidence)
-
-
-def _audit(event: Event, action: str, detail: Mapping[str, object]) -> bus_pb2.AuditEvent:
-    return bus_pb2.AuditEvent(
-        action=action,
-        actor=event.sender,
-        subject=event.user,
-        detail_json=json.dumps(detail, sort_keys=True),
-        at_us=event.occurred_us,
-    )

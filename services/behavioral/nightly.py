@@ -2,100 +2,79 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from aico_memory.contracts.v1 import behavioral_pb2
-from aico_memory.domain.behavioral.evaluation import EvaluationFigures, Judged, Person, evaluate
-from aico_memory.domain.behavioral.population import RefitFigures, refitted
-from aico_memory.domain.behavioral.posterior import StyleSpace
-from aico_memory.domain.behavioral.prior import Prior, prior_as_data
-from aico_memory.domain.behavioral.records import PriorRecord
 from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.domain.guardrails.adjustment import APPLIED, BEHAVIORAL_PRIOR, OFF, PROPOSED, ROLLED_BACK
+from aico_memory.ids import derive_id
+from aico_memory.runtime.adjusting import look_back
 from aico_memory.settings.behavioral import BehavioralSettings
+from aico_memory.settings.guardrails import GuardrailSettings
 from aico_memory.stores.behavioral.port import BehavioralRows
-from services.behavioral.figures import chooser_of
+from services.behavioral.adjusting import PriorRules, fitted, judged, position_of, seen_in_use, tried
 from services.behavioral.signals import signal
 from services.behavioral.tastes import Tastes
 
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from structlog.typing import FilteringBoundLogger
+
 LEARNED, REFUSED, TOO_FEW, NOTHING_NEW, SWITCHED_OFF = "learned", "refused", "too_few_people", "nothing_new", "switched_off"
+_OUTCOMES = {APPLIED: LEARNED, PROPOSED: PROPOSED}
 
 
 def run_batch(
-    rows: BehavioralRows, tastes: Tastes, catalogue: Catalogue, settings: BehavioralSettings, version: str, at_us: int
-) -> behavioral_pb2.LearnReport:
+    rows: BehavioralRows, tastes: Tastes, catalogue: Catalogue, settings: BehavioralSettings, guard: GuardrailSettings,
+    cause: UUID, at_us: int, log: FilteringBoundLogger,
+) -> behavioral_pb2.LearnReport:  # fmt: skip
     """One batch; a second one without new feedback changes nothing.
 
-    The refit starts from the prior that the deployment started with, over all thumbs that count: a thumb is never
-    counted on top of itself. It is tried out on people it was not fitted on before it is used.
+    First the prior in use is judged by what was seen of it, and taken back where that is an alarm. The refit starts from
+    the prior that the deployment started with, over all thumbs that count: a thumb is never counted on top of itself.
     """
     signals = signal(rows, catalogue, settings.library.signal_step, at_us)
     report = behavioral_pb2.LearnReport(signals=signals)
-    fitted = rows.priors()
-    since = int(fitted[-1].evaluation["position"]) if fitted else 0
-    fresh, position = rows.thumbs_since(since)
-    if settings.prior.source != LEARNED:
+    looked = look_back(
+        rows.ledger(), BEHAVIORAL_PRIOR, PriorRules(rows, tastes),
+        lambda since_us: seen_in_use(rows, since_us, at_us, guard.watched_cases), guard, at_us, log,
+    )  # fmt: skip
+    fresh, position = rows.thumbs_since(position_of(rows))
+    if settings.prior.source != LEARNED or guard.behavioral_prior == OFF:
         report.outcome = SWITCHED_OFF
+    elif looked is not None and looked.status == ROLLED_BACK:
+        report.outcome, report.detail = ROLLED_BACK, looked.reason
     elif fresh < settings.prior.fresh_thumbs:
         report.outcome = NOTHING_NEW
         report.detail = f"{fresh} new thumbs; {settings.prior.fresh_thumbs} are waited for"
     else:
-        _refit(rows, tastes, catalogue, settings, version, at_us, position, report)
+        _refit(rows, tastes, catalogue, settings, guard, cause, at_us, position, report)
     report.prior = tastes.prior(rows).version
     return report
 
 
 def _refit(
-    rows: BehavioralRows, tastes: Tastes, catalogue: Catalogue, settings: BehavioralSettings, version: str, at_us: int,
-    position: int, report: behavioral_pb2.LearnReport,
+    rows: BehavioralRows, tastes: Tastes, catalogue: Catalogue, settings: BehavioralSettings, guard: GuardrailSettings,
+    cause: UUID, at_us: int, position: int, report: behavioral_pb2.LearnReport,
 ) -> None:  # fmt: skip
     users = _sampled(rows.taught_users(), settings.prior.people)
-    people = [tastes.evidence(rows, user) for user in users]
-    figures = RefitFigures(k=settings.prior.k)
-    space = StyleSpace.like(tastes.space(rows), tastes.starting)
-    report.people = len(people)
-    report.thumbs = round(sum(cell.total for evidence in people for cell in evidence.cells))
-    prior = refitted(tastes.starting, people, space, figures, version)
-    if prior is None:
+    report.people = len(users)
+    report.thumbs = round(sum(cell.total for user in users for cell in tastes.evidence(rows, user).cells))
+    version = f"learned-{derive_id(cause, 'prior').hex[-16:]}"
+    candidate = fitted(rows, tastes, settings, users, guard.holdout, version)
+    if candidate is None:
         report.outcome = TOO_FEW
-        report.detail = f"{len(people)} people; {settings.prior.k} are needed"
+        report.detail = f"{len(users)} people; {settings.prior.k} are needed beside those who are held out"
         return
-    evaluation: dict[str, float] = {"position": position}
-    accepted = True
-    half = refitted(tastes.starting, people[::2], space, figures, version)
-    tried = users[1::2][: settings.prior.evaluate_people]
-    if half is not None and tried:
-        result = _evaluated(rows, tastes.prior(rows), half, tried, catalogue, settings)
-        evaluation |= {name: float(value) for name, value in result.items()}
-        report.value_before, report.value_after = result["value_before"], result["value_after"]
-        accepted = result["value_after"] >= result["value_before"] - settings.prior.tolerance
-    status = "active" if accepted else "refused"
-    rows.add_prior(PriorRecord(version, at_us, prior.users, report.thumbs, status, prior_as_data(prior), evaluation))
-    report.outcome = LEARNED if accepted else REFUSED
-
-
-def _evaluated(
-    rows: BehavioralRows, before: Prior, after: Prior, users: list[str], catalogue: Catalogue, settings: BehavioralSettings
-) -> dict[str, float]:
-    people = []
-    for user in users:
-        judged = []
-        for record in rows.feedback_of(user):
-            if not (record.skill_updated and record.undone_us is None and record.skill_id in catalogue):
-                continue
-            selection = rows.selection(user, record.request_id) if record.request_id else None
-            propensity = selection.propensity if selection and selection.skill_id == record.skill_id else 0.0
-            judged.append(
-                Judged(record.intent, record.sentiment, record.time_of_day, record.skill_id, record.reward > 0, propensity)
-            )
-        people.append(Person(tuple(judged)))
-    chooser = chooser_of(settings.trigger)
-    figures = EvaluationFigures(settings.prior.evaluate_thumbs, settings.hierarchical.cells)
-    one = evaluate(before, people, catalogue, chooser, figures)
-    other = evaluate(after, people, catalogue, chooser, figures)
-    return {
-        "value_before": one.value, "value_after": other.value, "log_loss_before": one.log_loss,
-        "log_loss_after": other.log_loss, "thumbs": one.thumbs,
-    }  # fmt: skip
+    trial, evaluation = tried(rows, tastes, catalogue, settings, candidate)
+    evaluation["position"] = position
+    report.value_before, report.value_after = trial.before.success, trial.after.success
+    adjustment_id = str(derive_id(cause, "adjustment"))
+    found = judged(rows, tastes, candidate, trial, evaluation, guard, adjustment_id, at_us)
+    report.outcome, report.detail = _OUTCOMES.get(found.status, REFUSED), found.reason
 
 
 def _sampled(users: list[str], most: int) -> list[str]:

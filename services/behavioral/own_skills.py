@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from sys import intern
 from typing import Any
 
 from aico_memory.contracts.v1 import behavioral_pb2
-from aico_memory.domain.behavioral.dimensions import NEUTRAL, checked_vector, pull
+from aico_memory.domain.behavioral.dimensions import NEUTRAL, Vector, checked_vector, pull
 from aico_memory.domain.behavioral.records import UserSkill
 from aico_memory.domain.behavioral.situation import checked_time_of_day, label
 from aico_memory.domain.behavioral.skill import Catalogue, Skill, SkillType, Trigger
@@ -15,6 +17,8 @@ from aico_memory.errors import InvalidMessage, KeyDestroyed, SkillNotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
 
+# How ids begin that were given here, and not chosen by whoever made the skill.
+GIVEN_IDS = ("own_", "proposed_")
 PROPOSED, ACCEPTED, REPLACED, ARCHIVED = "proposed", "accepted", "replaced", "archived"
 
 
@@ -23,40 +27,46 @@ def current(rows: BehavioralRows, user: str) -> dict[str, UserSkill]:
     return {one.skill_id: one for one in rows.user_skills(user) if one.status != REPLACED}
 
 
-def usable(rows: BehavioralRows, user: str, sealer: Sealer) -> list[Skill]:
-    """The accepted ones, as skills to choose among."""
-    return [opened(one, sealer) for one in current(rows, user).values() if one.status == ACCEPTED]
+def current_of(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill | None:
+    """The same of one skill; None where the user has none of this id."""
+    standing = [one for one in rows.versions_of(user, skill_id) if one.status != REPLACED]
+    return standing[-1] if standing else None
 
 
 def evidence_of(record: UserSkill, sealer: Sealer) -> str:
     """What speaks for a proposed skill; empty for one that its user made."""
-    return str(_opened_words(record, sealer).get("evidence", ""))
+    return str(_opened_words(record.skill_id, record.version, record.sealed_definition, sealer).get("evidence", ""))
 
 
 def opened(record: UserSkill, sealer: Sealer) -> Skill:
     """The skill with its words; empty words where the user's key is gone."""
-    words = _opened_words(record, sealer)
-    trigger = Trigger(
-        frozenset(words.get("intents", ())),
-        frozenset(words.get("times_of_day", ())),
-        frozenset(words.get("sentiments", ())),
-        tuple(words.get("topics", ())),
-    )
-    name, template = words.get("name", record.skill_id), words.get("template", "")
+    name, template, trigger = words_of(record.skill_id, record.version, record.sealed_definition, sealer)
     return Skill(record.skill_id, name, template, trigger, record.dimensions, SkillType.USER_CREATED)
 
 
-def _opened_words(record: UserSkill, sealer: Sealer) -> dict[str, Any]:
+def words_of(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> tuple[str, str, Trigger]:
+    """Name, template and conditions of a skill; empty words where the user's key is gone."""
+    words = _opened_words(skill_id, version, sealed, sealer)
+    trigger = Trigger(
+        frozenset(map(intern, words.get("intents", ()))),
+        frozenset(map(intern, words.get("times_of_day", ()))),
+        frozenset(map(intern, words.get("sentiments", ()))),
+        tuple(words.get("topics", ())),
+    )
+    return words.get("name", skill_id), words.get("template", ""), trigger
+
+
+def _opened_words(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> dict[str, Any]:
     try:
-        words: dict[str, Any] = json.loads(sealer.open(record.sealed_definition, context(record)))
+        words: dict[str, Any] = json.loads(sealer.open(sealed, context(skill_id, version)))
     except KeyDestroyed:
         words = {}
     return words
 
 
-def context(record: UserSkill) -> bytes:
+def context(skill_id: str, version: int) -> bytes:
     """What a sealed definition is bound to."""
-    return f"user_skill\0{record.skill_id}\0{record.version}".encode()
+    return f"user_skill\0{skill_id}\0{version}".encode()
 
 
 def put(
@@ -68,32 +78,65 @@ def put(
     skill_id = message.skill_id or own_id
     if skill_id in catalogue:
         raise InvalidMessage(f"{skill_id} is a base skill", "Base skills are fixed; create a skill of your own.")
-    standing = current(rows, user)
-    before = standing.get(skill_id)
-    if before is None and len(standing) >= limit:
-        raise InvalidMessage(f"There are {len(standing)} skills of this user's own already", f"{limit} are allowed.")
-    words = _words(message, skill_id)
+    before = current_of(rows, user, skill_id)
+    if before is None and message.skill_id.startswith(GIVEN_IDS):
+        # An id that only the system gives: nobody means a new skill by it.
+        raise SkillNotFound(f"This user has no skill {skill_id!r} of their own")
+    if before is None and (count := len(current(rows, user))) >= limit:
+        raise InvalidMessage(f"There are {count} skills of this user's own already", f"{limit} are allowed.")
+    known = _opened_words(skill_id, before.version, before.sealed_definition, sealer) if before else {}
+    words = _words(message, skill_id, known)
     dimensions = checked_vector(list(message.dimensions)) if message.dimensions else before.dimensions if before else NEUTRAL
-    version = 1 + max((one.version for one in rows.user_skills(user) if one.skill_id == skill_id), default=0)
+    return _renewed(rows, user, skill_id, before, words, dimensions, sealer, at_us)
+
+
+def revert(rows: BehavioralRows, user: str, skill_id: str, sealer: Sealer, at_us: int) -> UserSkill:
+    """Make the version before, words, conditions and style as it was made with, the newest one.
+
+    Doing it again goes back and forth between the two. InvalidMessage where there is none before.
+    """
+    found = _own(rows, user, skill_id)
+    before = max(
+        (one for one in rows.versions_of(user, skill_id) if one.status == REPLACED), key=lambda one: one.version, default=None
+    )
+    if before is None:
+        raise InvalidMessage(f"There is no version of {skill_id} before this one", "`skill-put --skill-id` makes another.")
+    words = _opened_words(skill_id, before.version, before.sealed_definition, sealer)
+    return _renewed(rows, user, skill_id, found, words, before.given, sealer, at_us)
+
+
+def _renewed(
+    rows: BehavioralRows, user: str, skill_id: str, before: UserSkill | None, words: dict[str, Any], dimensions: Vector,
+    sealer: Sealer, at_us: int,
+) -> UserSkill:  # fmt: skip
+    """Store a version behind all others; what was in use until now stays for undo."""
+    version = 1 + max((one.version for one in rows.versions_of(user, skill_id)), default=0)
     if before is not None:
         rows.put_user_skill(replace(before, status=REPLACED, updated_us=at_us))
-    record = UserSkill(user, skill_id, version, b"", dimensions, ACCEPTED, before.created_us if before else at_us, at_us)
-    sealed = sealer.seal(json.dumps(words, sort_keys=True, ensure_ascii=False).encode(), context(record))
-    record = replace(record, sealed_definition=sealed)
+    sealed = sealer.seal(json.dumps(words, sort_keys=True, ensure_ascii=False).encode(), context(skill_id, version))
+    created_us = before.created_us if before else at_us
+    record = UserSkill(user, skill_id, version, sealed, dimensions, ACCEPTED, created_us, at_us)
     rows.put_user_skill(record)
     return record
 
 
-def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, at_us: int) -> UserSkill | None:
-    """accept, archive, restore or delete; the record as it is then, None where it was deleted."""
-    found = current(rows, user).get(skill_id)
+def _own(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill:
+    found = current_of(rows, user, skill_id)
     if found is None:
         raise SkillNotFound(f"This user has no skill {skill_id!r} of their own")
+    return found
+
+
+def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, at_us: int) -> UserSkill | None:
+    """accept, archive, restore or delete; the record as it is then, None where it was deleted."""
+    found = _own(rows, user, skill_id)
     if action == "delete":
         rows.delete_user_skill(user, skill_id)
         return None
     if action not in {"accept", "archive", "restore"}:
-        raise InvalidMessage(f"action is {action!r}", "Give accept, archive, restore or delete.")
+        raise InvalidMessage(f"action is {action!r}", "Give accept, archive, restore, revert or delete.")
+    if action == "restore" and found.status != ARCHIVED:
+        raise InvalidMessage(f"{skill_id} is {found.status}, not archived", "A proposed skill is accepted.")
     changed = replace(found, status=ARCHIVED if action == "archive" else ACCEPTED, updated_us=at_us)
     rows.put_user_skill(changed)
     return changed
@@ -101,19 +144,36 @@ def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, a
 
 def learn_dimensions(rows: BehavioralRows, user: str, skill_id: str, preference: tuple[float, ...], rate: float) -> None:
     """After a thumb up an own skill's style follows the preference it was liked under a little."""
-    found = current(rows, user).get(skill_id)
+    found = current_of(rows, user, skill_id)
     if found is not None and rate > 0:
         rows.put_user_skill(replace(found, dimensions=pull(found.dimensions, preference, 1, rate)))
 
 
-def _words(message: behavioral_pb2.PutSkill, skill_id: str) -> dict[str, Any]:
+def unlearn_dimensions(rows: BehavioralRows, user: str) -> None:
+    """Give every own skill the style back that its version was made with."""
+    for found in current(rows, user).values():
+        if found.dimensions != found.given:
+            rows.put_user_skill(replace(found, dimensions=found.given))
+
+
+def made_us(rows: BehavioralRows, user: str, skill_id: str) -> int:
+    """When the version in use was made: thumbs of before were on another one. 0: there was none before it."""
+    return max((one.updated_us for one in rows.versions_of(user, skill_id) if one.status == REPLACED), default=0)
+
+
+def _words(message: behavioral_pb2.PutSkill, skill_id: str, before: Mapping[str, Any]) -> dict[str, Any]:
+    """What the message says; its name and its conditions, where it has none, are those of the version before."""
     if not message.template.strip():
         raise InvalidMessage("The template is empty", "Say how to answer with this skill.")
+    name = message.name.strip() or before.get("name") or skill_id
+    if before and not (message.intents or message.times_of_day or message.sentiments or message.topics):
+        kept = {key: before.get(key, []) for key in ("intents", "times_of_day", "sentiments", "topics")}
+        return {"name": name, "template": message.template.strip(), **kept}
     if not (message.intents or message.times_of_day or message.sentiments):
         # The topics of own skills are kept, and not embedded: alone they would never apply.
         raise InvalidMessage("The skill states no condition", "Name an intent, a time of day or a sentiment.")
     return {
-        "name": message.name.strip() or skill_id,
+        "name": name,
         "template": message.template.strip(),
         "intents": sorted({label(one) for one in message.intents}),
         "times_of_day": sorted({checked_time_of_day(one) for one in message.times_of_day}),

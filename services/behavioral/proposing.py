@@ -41,7 +41,9 @@ def propose(
             "evidence": proposal.evidence,
         }
         record = UserSkill(user, skill_id, 1, b"", proposal.dimensions, PROPOSED, at_us, at_us)
-        sealed = sealer.seal(json.dumps(words, sort_keys=True, ensure_ascii=False).encode(), context(record))
+        sealed = sealer.seal(
+            json.dumps(words, sort_keys=True, ensure_ascii=False).encode(), context(record.skill_id, record.version)
+        )
         rows.put_user_skill(replace(record, sealed_definition=sealed))
         made += 1
     return made

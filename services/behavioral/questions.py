@@ -14,15 +14,21 @@ from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, named
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.policies import POLICIES
+from aico_memory.domain.behavioral.records import NO_CONSENT
+from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound
+from aico_memory.runtime.paging import fitting
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.stores.behavioral.port import BehavioralStore
 from aico_memory.vault.sealer import Sealer
+from services.behavioral.export import export_page
 from services.behavioral.feedback import answer_of, text_context
-from services.behavioral.own_skills import current, evidence_of, opened, usable
+from services.behavioral.own_skills import current, evidence_of, opened
 from services.behavioral.selection import Selector, skill_message
+from services.behavioral.shelves import Shelves
+from services.behavioral.stating import check_bucket
 from services.behavioral.tastes import Tastes
 
 DEFAULT_LIMIT, MOST = 100, 1000
@@ -33,8 +39,9 @@ class Questions:
 
     def __init__(
         self, store: BehavioralStore, catalogue: Catalogue, selector: Selector, tastes: Callable[[], Tastes],
-        settings: BehavioralSettings, sealer_of: Callable[[str], Sealer],
+        settings: BehavioralSettings, sealer_of: Callable[[str], Sealer], most_bytes: int,
     ) -> None:  # fmt: skip
+        self._most_bytes = most_bytes
         self._store = store
         self._catalogue = catalogue
         self._selector = selector
@@ -53,6 +60,7 @@ class Questions:
             behavioral_pb2.PoliciesRequest: self._policies,
             behavioral_pb2.FeedbackListRequest: self._feedback_list,
             behavioral_pb2.BehaviorFiguresRequest: self._figures,
+            behavioral_pb2.BehaviorExportRequest: self._export,
         }
         return {topic_of(kind).name: handler for kind, handler in asked.items()}
 
@@ -74,11 +82,13 @@ class Questions:
         return page
 
     def _preferences(self, event: Event, ports: Ports) -> Message:
+        if event.message.HasField("bucket"):
+            check_bucket(event.message.bucket)
         with self._store.reading() as rows:
             found = rows.preferences(event.user)
-            own = usable(rows, event.user, self._sealer_of(event.user)) if rows.user_skills(event.user) else []
             tastes = self._tastes()
-            posterior = tastes.of(rows, event.user, rows.user(event.user), own)
+            shelf = Shelves(self._catalogue, self._sealer_of, 1).of(rows, event.user)
+            posterior = tastes.of(rows, event.user, rows.user(event.user), shelf)
             prior = tastes.prior(rows).version
         wanted = event.message.bucket if event.message.HasField("bucket") else None
         answer = behavioral_pb2.Preferences(prior=prior)
@@ -116,7 +126,8 @@ class Questions:
             own = current(rows, user) if found and found.skill_id not in self._catalogue else {}
         if found is None:
             raise NotFound("No selection stands under this request id (yet)")
-        return self._selector.answer(found, [opened(one, self._sealer_of(user)) for one in own.values()])
+        shelf = Shelf.of(tuple(self._catalogue), [opened(one, self._sealer_of(user)) for one in own.values()])
+        return self._selector.answer(found, shelf)
 
     def _policies(self, event: Event, ports: Ports) -> Message:
         with self._store.reading() as rows:
@@ -133,7 +144,8 @@ class Questions:
     def _feedback_list(self, event: Event, ports: Ports) -> Message:
         limit = min(event.message.limit or DEFAULT_LIMIT, MOST)
         with self._store.reading() as rows:
-            newest = rows.feedback_of(event.user)[::-1][:limit]
+            # What was given without consent left an answer behind, and nothing else that could be listed.
+            newest = [one for one in rows.feedback_of(event.user)[::-1] if one.status != NO_CONSENT][:limit]
         answer = behavioral_pb2.FeedbackList()
         for one in newest:
             text = ""
@@ -145,9 +157,19 @@ class Questions:
             answer.feedback.add(
                 event_id=one.event_id.bytes, message_id=one.message_id, skill_id=one.skill_id, reward=one.reward,
                 reason=one.reason, free_text=text, at_us=one.at_us, bucket=one.bucket, request_id=one.request_id,
-                is_exploration=one.is_exploration, undone=one.undone_us is not None,
+                is_exploration=one.is_exploration, undone=one.undone_us is not None, categories=one.categories or {},
+                classified_by=one.classified_by,
             )  # fmt: skip
         return answer
+
+    def _export(self, event: Event, ports: Ports) -> Message:
+        limit = min(event.message.limit or MOST, MOST)
+        with self._store.reading() as rows:
+            page = fitting(
+                lambda lines: export_page(rows, event.user, event.message.after, lines, self._sealer_of),
+                limit, self._most_bytes,
+            )  # fmt: skip
+        return behavioral_pb2.BehaviorExport(lines=page.lines, next=page.next)
 
     def _figures(self, event: Event, ports: Ports) -> Message:
         answer = behavioral_pb2.BehaviorFigures()

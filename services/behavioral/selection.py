@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
@@ -14,6 +13,7 @@ from aico_memory.domain.behavioral.explanation import explain, question_for
 from aico_memory.domain.behavioral.learning import SkillState, note_selected
 from aico_memory.domain.behavioral.policy import Choice, Policy, UserKnowledge, seed_of
 from aico_memory.domain.behavioral.records import APPLIED, NO_CONSENT, NO_SKILL, SelectionRecord, Trajectory, UserState
+from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Catalogue, Skill
 from aico_memory.stores.behavioral.port import BehavioralRows
@@ -37,14 +37,15 @@ class Selector:
         self._seed = seed
 
     def select(
-        self, rows: BehavioralRows, event: Event, situation: Situation, answered_by: str, own: Sequence[Skill]
-    ) -> tuple[SelectionRecord, UserState]:
-        """The choice for this request among base skills and the user's own; nothing is stored yet."""
+        self, rows: BehavioralRows, event: Event, situation: Situation, answered_by: str, shelf: Shelf
+    ) -> tuple[SelectionRecord, UserState, int]:
+        """The choice for this request among base skills and the user's own, of how many; nothing is stored yet."""
         user, request_id = event.user, request_id_of(event)
         consent = rows.user(user)
         bucket = situation.bucket
         archived = rows.archived_skills(user)
-        skills = [skill for skill in (*self._catalogue, *own) if skill.skill_id not in archived]
+        likely = shelf.likely(situation, self._chooser.weights, self._chooser.threshold)
+        skills = [skill for skill in likely if skill.skill_id not in archived] if archived else likely
         rng = random.Random(seed_of(self._seed, request_id))
         if consent.behavioral:
             known = UserKnowledge(
@@ -53,11 +54,13 @@ class Selector:
                 rows.preference(user, bucket),
                 consent.feedback_count,
                 situation,
-                self._tastes.of(rows, user, consent, own) if self._policy.sees_all else None,
+                self._tastes.of(rows, user, consent, shelf) if self._policy.sees_all else None,
             )
             choice = self._chooser.choose(skills, self._policy, known, rng)
         else:
-            choice = self._chooser.choose_fixed(self._catalogue, UserKnowledge(situation=situation), rng)
+            # What a person has put aside stays aside; skills of their own are learned ones, and wait for consent.
+            base = [skill for skill in self._catalogue if skill.skill_id not in archived]
+            choice = self._chooser.choose_fixed(base, UserKnowledge(situation=situation), rng)
         record = SelectionRecord(
             user=user,
             request_id=request_id,
@@ -73,9 +76,9 @@ class Selector:
             question=question_for(choice),
             answered_by=answered_by,
         )
-        return _with_chosen(record, choice), consent
+        return _with_chosen(record, choice), consent, len(choice.candidates)
 
-    def answer(self, record: SelectionRecord, own: Sequence[Skill] = ()) -> behavioral_pb2.SkillSelectionResponse:
+    def answer(self, record: SelectionRecord, shelf: Shelf) -> behavioral_pb2.SkillSelectionResponse:
         """The answer that a stored selection stands for."""
         answer = behavioral_pb2.SkillSelectionResponse(
             request_id=record.request_id,
@@ -94,9 +97,8 @@ class Selector:
             score=record.score,
             propensity=record.propensity,
         )
-        for skill in (*self._catalogue, *own):
-            if skill.skill_id == record.skill_id:
-                answer.skill_name, answer.procedure_template = skill.name, skill.template
+        if (skill := shelf.named(record.skill_id)) is not None:
+            answer.skill_name, answer.procedure_template = skill.name, skill.template
         return answer
 
 

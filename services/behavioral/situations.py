@@ -6,8 +6,10 @@ it works; its answers wait here under the request's event id.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import uuid
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -36,6 +38,8 @@ NEUTRAL_SENTIMENT = "neutral"
 _ASK_AGAIN_SECONDS = 1.0
 # Of the time that the requester waits, this part may be spent on the model.
 _PATIENCE = 0.8
+# Intents for which it is kept whether a topic matters: callers may name any word.
+_INTENTS = 256
 # What is asked, and for which request (None: for all).
 _Question = tuple[str, uuid.UUID | None]
 _TOPICS: _Question = ("topics", None)
@@ -50,7 +54,11 @@ class _Found:
     analysis: model_pb2.Analysis | None = None
     nearness: Mapping[str, float] | None = None
     topic_wanted: bool = False
+    # How long its batch waited for the model.
+    milliseconds: float = 0.0
     topic_model: str = ""
+    # Stands for the text whose topic matters.
+    text: bytes = b""
 
 
 class Situations:
@@ -63,8 +71,14 @@ class Situations:
         self._settings = settings
         self._topics = TopicVectors(catalogue)
         self._found: dict[uuid.UUID, _Found] = {}
+        # By digest of a text: how near it is to each skill's topics, under which embedding model.
+        self._near: OrderedDict[bytes, tuple[str, Mapping[str, float], str]] = OrderedDict()
+        # By intent: whether a topic could make a skill apply.
+        self._topic_decides: dict[str, bool] = {}
         self._closing = threading.Event()
         self.model_is_well = True
+        # Time that the situation taken last has cost.
+        self.context_ms = 0.0
 
     def close(self) -> None:
         """Wait for no answer any more."""
@@ -75,7 +89,8 @@ class Situations:
         fresh = [event for event in requests if event.event_id not in self._found]
         if not fresh:
             return
-        until = monotonic() + self._patience(fresh)
+        started = monotonic()
+        until = started + self._patience(fresh)
         questions: dict[_Question, Message] = {}
         for event in fresh:
             found = self._found[event.event_id] = _Found()
@@ -85,10 +100,15 @@ class Situations:
             if self._topic_matters(event.message):
                 found.topic_wanted = True
                 text = event.message.topic_text or event.message.message_text
+                found.text = text_digest(text)
+                if self._recall(found):
+                    continue
                 questions["vector", event.event_id] = model_pb2.EmbedRequest(texts=[text], interactive=True)
                 if not self._topics.known:
                     questions[_TOPICS] = self._topic_question()
         self._place(self._ask_all(questions, until), until)
+        for event in fresh:
+            self._found[event.event_id].milliseconds = (monotonic() - started) * 1000
 
     def take(self, event: Event) -> tuple[Situation, str]:
         """The situation of a request and which source answered each part; what was prepared is forgotten.
@@ -96,6 +116,7 @@ class Situations:
         Raises InvalidMessage where the caller names a time of day that does not exist.
         """
         message, found = event.message, self._found.pop(event.event_id, _Found())
+        self.context_ms = found.milliseconds
         sources: dict[str, str] = {}
         intent = self._label(label(message.intent), "intent", found.analysis, sources)
         if not intent:
@@ -110,11 +131,13 @@ class Situations:
         return Situation(intent, sentiment, time_of_day, found.nearness or {}), answered_by
 
     def _patience(self, events: Sequence[Event]) -> float:
-        """Seconds to wait for the model: not longer than the most hurried requester does."""
+        """Seconds to wait for the model: where somebody waits for an answer, only a little, and not longer than they do."""
         if not self.model_is_well:
             return self._settings.model_retry_ms / 1000
         allowed = [event.deadline_us - event.occurred_us for event in events if event.deadline_us and event.occurred_us]
         patience = self._settings.model_deadline_ms / 1000
+        if any(event.reply_to for event in events):
+            patience = min(patience, self._settings.model_wait_ms / 1000)
         return max(min([patience, *(_PATIENCE * one / 1e6 for one in allowed)]), self._settings.model_retry_ms / 1000)
 
     def _topic_matters(self, message: Any) -> bool:
@@ -123,7 +146,12 @@ class Situations:
         if not message.intent:
             return True
         intent, threshold = label(message.intent), self._settings.trigger.threshold
-        return any(topic_could_decide(skill, intent, self._weights, threshold) for skill in self._catalogue)
+        found = self._topic_decides.get(intent)
+        if found is None:
+            found = any(topic_could_decide(skill, intent, self._weights, threshold) for skill in self._catalogue)
+            if len(self._topic_decides) < _INTENTS:
+                self._topic_decides[intent] = found
+        return found
 
     def _topic_question(self) -> Message:
         return model_pb2.EmbedRequest(texts=self._topics.texts, interactive=True)
@@ -145,6 +173,18 @@ class Situations:
             if answer.fingerprint == self._topics.fingerprint:
                 found.nearness = self._topics.nearness(vector[0], self._settings.cosine_digits)
                 found.topic_model = answer.model or answer.fingerprint
+                self._near[found.text] = (answer.fingerprint, found.nearness, found.topic_model)
+                while len(self._near) > self._settings.cached_topics:
+                    self._near.popitem(last=False)
+
+    def _recall(self, found: _Found) -> bool:
+        """Whether a text was compared before, with the topics as they are embedded now; nobody is asked for it then."""
+        kept = self._near.get(found.text)
+        if kept is None or kept[0] != self._topics.fingerprint:
+            return False
+        self._near.move_to_end(found.text)
+        _, found.nearness, found.topic_model = kept
+        return True
 
     def _keep_topics(self, answers: Mapping[_Question, Any]) -> None:
         if _TOPICS in answers:
@@ -156,11 +196,13 @@ class Situations:
         waiting = dict(questions)
         while waiting and (left := until - monotonic()) > 0 and not self._closing.is_set():
             round_end = monotonic() + min(left, _ASK_AGAIN_SECONDS)
-            asked = [(key, self._asked(question, round_end - monotonic())) for key, question in waiting.items()]
+            # An answer that comes too late for these requests still tells that the model is back.
+            asked = [(key, self._asked(question, self._settings.model_deadline_ms / 1000)) for key, question in waiting.items()]
             for key, future in asked:
                 try:
                     answers[key] = future.result(max(round_end - monotonic(), 0))
                 except _LOST:
+                    future.add_done_callback(self._heard_late)
                     continue
                 except AicoMemoryError:
                     pass
@@ -170,6 +212,10 @@ class Situations:
         if questions:
             self.model_is_well = len(answers) == len(questions)
         return answers
+
+    def _heard_late(self, answer: Future[Any]) -> None:
+        if not answer.cancelled() and answer.exception() is None:
+            self.model_is_well = True
 
     def _asked(self, question: Message, seconds: float) -> Future[Any]:
         try:
@@ -200,6 +246,11 @@ class Situations:
         moment = from_us(message.timestamp or event.occurred_us)
         sources["time_of_day"] = f"clock({name})"
         return part_of_day(moment.astimezone(zone).hour)
+
+
+def text_digest(text: str) -> bytes:
+    """16 bytes that stand for a text: nobody's words are kept for longer than their request."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def _missing_tasks(message: Any) -> list[str]:

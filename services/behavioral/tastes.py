@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from aico_memory.domain.behavioral.evidence import Evidence, bounded
-from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior
-from aico_memory.domain.behavioral.prior import Prior, prior_from_data
+from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior, taste_of
+from aico_memory.domain.behavioral.prior import Prior, prior_from_data, styles_of
 from aico_memory.domain.behavioral.records import UserState
-from aico_memory.domain.behavioral.skill import Catalogue, Skill
+from aico_memory.domain.behavioral.shelf import Shelf
+from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.stores.behavioral.port import BehavioralRows
-
-# Version of the prior, revision of the person, versions of the person's own skills.
-_Key = tuple[str, str, tuple[tuple[str, tuple[float, ...]], ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    key: _Key
+    # The last event that taught something of the person.
+    revision: str
     posterior: TastePosterior
+    # Of the person's skills, under one prior: it outlives the thumbs.
+    space: StyleSpace
+    own_revision: bytes
 
 
 class Tastes:
@@ -46,19 +49,19 @@ class Tastes:
             self._space = StyleSpace(self._base, prior_from_data(learned.body) if learned else self.starting)
         return self._space
 
-    def of(self, rows: BehavioralRows, user: str, state: UserState, own: Sequence[Skill] = ()) -> TastePosterior:
-        """A person's posterior, as of what the rows hold."""
-        space = self.space(rows)
-        key = (space.prior.version, state.revision, tuple((skill.skill_id, skill.dimensions) for skill in own))
+    def of(self, rows: BehavioralRows, user: str, state: UserState, shelf: Shelf) -> TastePosterior:
+        """A person's posterior over the skills at hand, as of what the rows hold."""
+        base = self.space(rows)
         kept = self._kept.get(user)
-        if kept is not None and kept.key == key:
-            self._kept.move_to_end(user)
-            return kept.posterior
-        if own:
-            styles = self._base | {skill.skill_id: skill.dimensions for skill in own}
-            space = StyleSpace(styles, space.prior)
-        posterior = TastePosterior(self.evidence(rows, user), space)
-        self._kept[user] = _Kept(key, posterior)
+        space = base if not len(shelf.columns) else None
+        if kept is not None and kept.own_revision == shelf.revision and kept.space.prior is base.prior:
+            space = kept.space
+            if kept.revision == state.revision:
+                self._kept.move_to_end(user)
+                return kept.posterior
+        space = space or base.extended(shelf.place, np.concatenate([base.styles, styles_of(shelf.columns.styles)]))
+        posterior = taste_of(self.evidence(rows, user), space)
+        self._kept[user] = _Kept(state.revision, posterior, space, shelf.revision)
         self._kept.move_to_end(user)
         while len(self._kept) > self._settings.hierarchical.cached_users:
             self._kept.popitem(last=False)

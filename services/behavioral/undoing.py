@@ -12,13 +12,18 @@ from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import InvalidMessage, NotFound, SkillNotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from services.behavioral.feedback import LearningRules, dimensions_of, learn_from
-from services.behavioral.signals import move_preference
+from services.behavioral.own_skills import learn_dimensions, made_us, unlearn_dimensions
+from services.behavioral.signals import move_by_text, move_preference
+from services.behavioral.stating import STATED, UNDONE, apply_stated, standing_statements
 
-UNDONE = "undone"
+# At one moment thumbs come first, then what the night made of them, then what a person said.
+_THUMB, _MOVE, _TEXT, _STATEMENT = range(4)
 
 
-def undo(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: LearningRules, signal_step: float) -> tuple[int, int]:
-    """Take back the thumbs after `until_us`, or delete the one of `event_id`; how many went, how many still count.
+def undo(
+    rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: LearningRules, signal_step: float, stated_weight: float
+) -> tuple[int, int]:
+    """Take back what was learned after `until_us`, or delete the thumb of `event_id`; how many went, how many still count.
 
     Afterwards the user's knowledge is exactly what it would be had only the remaining feedback been given.
     Raises InvalidMessage or NotFound; nothing has changed then.
@@ -34,7 +39,9 @@ def undo(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: Learni
         if message.until_us < 0:
             raise InvalidMessage(f"until_us is {message.until_us}", "Give Unix microseconds, or 0 for everything.")
         gone = rows.take_back(user, message.until_us, event.occurred_us)
-    left = fold_again(rows, user, catalogue, rules, signal_step)
+        until = float(message.until_us)
+        rows.add_evolution(Evolution(user, event.event_id, 1, UNDONE, STATED, event.occurred_us, until, until))
+    left = fold_again(rows, user, catalogue, rules, signal_step, stated_weight)
     before = rows.user(user)
     rows.put_user(user, replace(before, feedback_count=left, revision=event.event_id.hex))
     rows.add_evolution(
@@ -44,38 +51,54 @@ def undo(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: Learni
 
 
 def fold_again(
-    rows: BehavioralRows, user: str, catalogue: Catalogue, rules: LearningRules, signal_step: float
-) -> int:  # fmt: skip
+    rows: BehavioralRows, user: str, catalogue: Catalogue, rules: LearningRules, signal_step: float, stated_weight: float
+) -> int:
     """Forget what was learned and learn it again from the feedback that counts, in its order; how many thumbs.
 
-    Moves of the nightly batch come after the thumbs that were applied before them. How often skills were selected is
-    no learned thing and stays.
+    Moves of the nightly batch come after the thumbs that were applied before them, statements where they were made. How
+    often skills were selected is no learned thing and stays.
     """
     rows.forget_learned(user)
+    unlearn_dimensions(rows, user)
     for skill_id, state in rows.skill_states(user).items():
         kept = SkillState(selected=state.selected, explored=state.explored, last_used_us=state.last_used_us)
         rows.put_skill_state(user, skill_id, kept)
-    counting = [one for one in rows.feedback_of(user) if one.undone_us is None and one.skill_updated]
-    steps: list[tuple[int, int, int, FeedbackRecord]] = []
-    for place, record in enumerate(counting):
-        steps.append((record.at_us, 0, place, record))
-        if record.signalled_us is not None:
-            steps.append((max(record.signalled_us, record.at_us), 1, place, record))
     thumbs = 0
-    # By time, so that a move of the nightly batch lies where it lay; thumbs keep the order they were applied in.
-    latest = 0
-    ordered = []
-    for at_us, kind, place, record in steps:
-        latest = max(latest, at_us) if kind == 0 else latest
-        ordered.append((latest if kind == 0 else at_us, kind, place, record))
-    for _, kind, _, record in sorted(ordered, key=lambda step: step[:3]):
+    for kind, step in _steps(rows, user):
+        if isinstance(step, Evolution):
+            apply_stated(rows, step, stated_weight)
+            continue
         try:
-            dimensions = dimensions_of(rows, user, record.skill_id, catalogue)
+            dimensions = dimensions_of(rows, user, step.skill_id, catalogue)
         except SkillNotFound:
             continue
-        if kind == 0:
-            learn_from(rows, record, dimensions, rules)
+        if kind == _THUMB:
+            learn_from(rows, step, dimensions, rules)
+            if step.reward > 0 and step.skill_id not in catalogue and step.at_us >= made_us(rows, user, step.skill_id):
+                liked = rows.preference(user, step.bucket).dimensions
+                learn_dimensions(rows, user, step.skill_id, liked, rules.dimension_rate)
             thumbs += 1
+        elif kind == _MOVE:
+            move_preference(rows, step, dimensions, signal_step, step.at_us)
         else:
-            move_preference(rows, record, dimensions, signal_step, record.at_us)
+            move_by_text(rows, step, dimensions, rules, signal_step, step.at_us)
     return thumbs
+
+
+def _steps(rows: BehavioralRows, user: str) -> list[tuple[int, FeedbackRecord | Evolution]]:
+    """What is learned from, in its order: by time, so that a move of the nightly batch lies where it lay."""
+    counting = [one for one in rows.feedback_of(user) if one.undone_us is None and (one.skill_updated or one.categories)]
+    # Thumbs keep the order they were applied in.
+    steps: list[tuple[int, int, int, FeedbackRecord | Evolution]] = []
+    latest = 0
+    for place, record in enumerate(counting):
+        if record.skill_updated:
+            latest = max(latest, record.at_us)
+            steps.append((latest, _THUMB, place, record))
+        if record.skill_updated and record.signalled_us is not None:
+            steps.append((max(record.signalled_us, record.at_us), _MOVE, place, record))
+        if record.classified_us is not None:
+            steps.append((max(record.classified_us, record.at_us), _TEXT, place, record))
+    for place, change in enumerate(standing_statements(rows.evolution_of(user))):
+        steps.append((change.at_us, _STATEMENT, place, change))
+    return [(kind, step) for _, kind, _, step in sorted(steps, key=lambda one: one[:3])]

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from aico_memory.contracts.envelope import make_record
+from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2, working_pb2
 from aico_memory.contracts.wire import OutgoingRecord
-from aico_memory.domain.consolidation.run import Batch, PhaseTotals, Run, Status
+from aico_memory.domain.consolidation.run import Batch, Counts, Decision, PhaseTotals, Run, Status, UserRun
+from aico_memory.domain.sleep.names import NAMES, REPLAY
 from aico_memory.ids import derive_id, new_id
+
+Samples = Mapping[str, Sequence[Decision]]
+Held = tuple[Counts, Counts]
+
+
+def batch_record(run: Run, batch: Batch, now_us: int) -> OutgoingRecord:
+    """Hands a batch or a step to semantic memory."""
+    return replay_record(run, batch, now_us) if batch.phase == REPLAY else step_record(run, batch, now_us)
+
+
+def step_record(run: Run, step: Batch, now_us: int) -> OutgoingRecord:
+    """Asks for one step of a phase; all steps of a run are decided for the moment that the run began."""
+    message = sleep_pb2.SleepStep(
+        run_id=str(run.run_id),
+        user_id=step.user,
+        phase=step.phase,
+        number=step.number,
+        after=step.begins_after,
+        at_us=run.until_us,
+    )
+    event_id = derive_id(run.run_id, f"{step.phase}/{step.user}", step.number)
+    return make_record(message, event_id=event_id, occurred_us=now_us, user=step.user, correlation_id=run.run_id)
 
 
 def replay_record(run: Run, batch: Batch, now_us: int) -> OutgoingRecord:
@@ -27,17 +50,32 @@ def consolidated_record(run: Run, batch: Batch, now_us: int) -> OutgoingRecord:
     return make_record(message, event_id=event_id, occurred_us=now_us, user=batch.user, correlation_id=run.run_id)
 
 
-def complete_records(run: Run, users: int, totals: Sequence[PhaseTotals]) -> list[OutgoingRecord]:
+def marked_record(event: Event) -> OutgoingRecord:
+    """Tells working memory that somebody wants no replay of these."""
+    message = working_pb2.Consolidated(user_id=event.message.user_id, event_ids=event.message.event_ids)
+    return make_record(
+        message,
+        event_id=derive_id(event.event_id, "marked"),
+        occurred_us=event.received_us or event.occurred_us,
+        user=event.message.user_id,
+        causation_id=event.event_id,
+    )
+
+
+def complete_records(run: Run, users: int, totals: Sequence[PhaseTotals], samples: Samples, held: Held) -> list[OutgoingRecord]:
     """Announces a run's end, to everybody and to the scheduler."""
     complete = sleep_pb2.ConsolidationComplete(
         run_id=str(run.run_id),
         firing_id=run.firing_id,
         users=users,
         experiences=sum(total.replayed for total in totals),
-        phases=[phase_report(total) for total in totals],
+        phases=phase_reports(totals, samples),
         started_us=run.started_us,
         finished_us=run.finished_us,
         outcome=run.status.value,
+        before=held[0],
+        after=held[1],
+        error=run.error,
     )
     at = run.finished_us
     records = [make_record(complete, event_id=derive_id(run.run_id, "complete"), occurred_us=at, correlation_id=run.run_id)]
@@ -50,29 +88,63 @@ def complete_records(run: Run, users: int, totals: Sequence[PhaseTotals]) -> lis
     return records
 
 
-def progress_record(run: Run, batch: Batch, done: int, total: int, now_us: int) -> OutgoingRecord:
-    """How far a user's phase is; ephemeral."""
-    message = sleep_pb2.ConsolidationProgress(
-        run_id=str(run.run_id), user_id=batch.user, phase=batch.phase, done=done, total=total
-    )
+def progress_record(message: sleep_pb2.ConsolidationProgress, run: Run, now_us: int) -> OutgoingRecord:
+    """How far a user is; ephemeral."""
     return make_record(message, event_id=new_id(now_us), occurred_us=now_us, correlation_id=run.run_id)
 
 
-def phase_report(total: PhaseTotals) -> sleep_pb2.PhaseReport:
-    """A phase's counts as the contract states them."""
-    counts = {
-        "users": total.users,
-        "batches": total.batches,
-        "batches_done": total.batches_done,
-        "experiences": total.experiences,
-        "replayed": total.replayed,
-        "memories": total.memories,
-        "unknown": total.unknown,
-    }
-    return sleep_pb2.PhaseReport(phase=total.phase, counts=counts, seconds=total.microseconds / 1e6)
+def progress_message(
+    run: Run, part: UserRun, batch: Batch, done: int, total: int, users: Mapping[Status, int]
+) -> sleep_pb2.ConsolidationProgress:
+    """How far a user is; `part` as it stands behind this batch."""
+    at = part.phases[part.phase] if part.phase < len(part.phases) else ""
+    event = {"": "user", batch.phase: "batch"}.get(at, "phase")
+    return sleep_pb2.ConsolidationProgress(
+        run_id=str(run.run_id),
+        user_id=batch.user,
+        phase=batch.phase,
+        done=done,
+        total=total,
+        event=event,
+        phases_done=part.phase,
+        phases=len(part.phases),
+        users_done=users.get(Status.DONE, 0),
+        users=sum(users.values()),
+    )
 
 
-def run_message(run: Run, user_counts: dict[Status, int], totals: Sequence[PhaseTotals]) -> sleep_pb2.Run:
+def phase_reports(totals: Sequence[PhaseTotals], samples: Samples) -> list[sleep_pb2.PhaseReport]:
+    """The phases of a run in their order."""
+    known = {name: place for place, name in enumerate(NAMES)}
+    ordered = sorted(totals, key=lambda total: (known.get(total.phase, len(known)), total.phase))
+    return [_phase_report(total, samples.get(total.phase, ())) for total in ordered]
+
+
+def _phase_report(total: PhaseTotals, samples: Sequence[Decision]) -> sleep_pb2.PhaseReport:
+    counts = {"users": total.users, "batches": total.batches, "batches_done": total.batches_done, **total.counts}
+    if total.phase == REPLAY:
+        counts |= {
+            "experiences": total.experiences,
+            "replayed": total.replayed,
+            "memories": total.memories,
+            "unknown": total.unknown,
+        }
+    if total.failed:
+        counts["users_failed"] = total.failed
+    shown = [
+        sleep_pb2.PhaseSample(
+            memory_id=one.memory_id, decision=one.decision, rule=one.rule, detail=one.detail, others=one.others
+        )
+        for one in samples
+    ]
+    return sleep_pb2.PhaseReport(
+        phase=total.phase, counts=counts, seconds=total.microseconds / 1e6, error=total.error, samples=shown
+    )
+
+
+def run_message(
+    run: Run, user_counts: Mapping[Status, int], totals: Sequence[PhaseTotals], samples: Samples, held: Held
+) -> sleep_pb2.Run:
     """A run as the contract states it."""
     return sleep_pb2.Run(
         run_id=str(run.run_id),
@@ -84,5 +156,10 @@ def run_message(run: Run, user_counts: dict[Status, int], totals: Sequence[Phase
         started_us=run.started_us,
         finished_us=run.finished_us,
         error=run.error,
-        phases=[phase_report(total) for total in totals],
+        phases=phase_reports(totals, samples),
+        before=held[0],
+        after=held[1],
+        until_us=run.until_us,
+        shard=run.shard,
+        manual=run.manual,
     )

@@ -21,6 +21,11 @@ class Questions:
         self._log = log
         self._open: dict[Hashable, Future[Any]] = {}
         self._not_before: dict[Hashable, float] = {}
+        self._failed: dict[Hashable, int] = {}
+
+    def failed(self, key: Hashable) -> int:
+        """How often in a row nobody has answered this."""
+        return self._failed.get(key, 0)
 
     def poll(self, key: Hashable, ask: Callable[[], Future[Any]]) -> Any:
         """The answer where it is there, else None; NotFound is the caller's to judge, other errors ask again."""
@@ -39,12 +44,12 @@ class Questions:
         try:
             answer = future.result()
         except NotFound:
-            self._not_before.pop(key, None)
+            self._answered(key)
             raise
         except AicoMemoryError as error:
             self._try_later(key, error)
             return None
-        self._not_before.pop(key, None)
+        self._answered(key)
         return answer
 
     def later(self, key: Hashable, seconds: float | None = None) -> None:
@@ -55,7 +60,13 @@ class Questions:
         """Nobody waits for any answer any more."""
         self._open.clear()
         self._not_before.clear()
+        self._failed.clear()
+
+    def _answered(self, key: Hashable) -> None:
+        self._not_before.pop(key, None)
+        self._failed.pop(key, None)
 
     def _try_later(self, key: Hashable, error: AicoMemoryError) -> None:
-        self._log.info("question_unanswered", code=error.code)
+        self._log.info("question_unanswered", about=str(key[0] if isinstance(key, tuple) else key), code=error.code)
+        self._failed[key] = self.failed(key) + 1
         self.later(key)

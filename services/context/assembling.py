@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from time import monotonic
 
 from aico_memory.clock import Clock
@@ -31,8 +31,8 @@ from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
 _ALL = 1 << 62
-# Lines whose tokens are remembered.
-_LINES = 4096
+# In which a question leaves for its tier.
+_LEAVING_SECONDS = 0.0003
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,7 @@ class Assembling:
         self._answers = answers
         self._hot = hot
         self._clock = clock
-        # The same memories come again and again; a line is counted once.
-        self._count: Count = lru_cache(_LINES)(counter.count)
+        self._count: Count = counter.count
         words: LanguageTable = tables.words
         self._function_words = frozenset().union(*words.function_words.values(), ("user", "users", "s"))
 
@@ -134,13 +133,14 @@ class Assembling:
                 max(1.0, self._embed_ms(total, reserve)), self._clock.now_us(),
             )  # fmt: skip
             asked = tiers.ask(SEMANTIC, SEMANTIC, question, request.user_id)
-        turns = None
+            # It is on its way before the others are made: the link's thread would wait for its turn at each of its steps.
+            wait([asked.future], _LEAVING_SECONDS)
+        turns = buffer = guidance = None
+        minded = bool(request.session_id and plan.candidates)
         if plan.turns:
-            turns = tiers.ask(
-                WORKING, WORKING, questions.turns_question(request.user_id, request.session_id, plan.turns), request.user_id
-            )
-        buffer = guidance = None
-        if request.session_id and plan.candidates:
+            asked_turns = questions.turns_question(request.user_id, request.session_id, plan.turns, minded)
+            turns = tiers.ask(WORKING, WORKING, asked_turns, request.user_id)
+        elif minded:
             buffer = tiers.ask(
                 WORKING, "buffer", questions.buffer_question(request.user_id, request.session_id), request.user_id
             )
@@ -149,7 +149,8 @@ class Assembling:
             guidance = tiers.ask(BEHAVIORAL, BEHAVIORAL, wanted, request.user_id)
         found: context_pb2.Candidates | None = tiers.take(asked) if asked else None
         page = tiers.take(turns) if turns else None
-        in_mind = tiers.take(buffer) if buffer else None
+        held = tiers.take(buffer) if buffer else None
+        in_mind = [one.id for one in held.items] if held is not None else list(page.in_mind) if page is not None else []
         guided = tiers.take(guidance) if guidance else None
         if found is not None and plan.candidates:
             (self._health.miss if MODEL in found.degraded else self._health.answered)(MODEL)
@@ -183,8 +184,9 @@ class Assembling:
         items = boosted(items, material.around, settings.boosts)
         # What answers comes first, whatever else is like the question.
         items.sort(key=lambda item: (not item.answers, -item.score))
-        items, repeated = once_each(items, covered=settings.covered, ignored=self._function_words)
+        # What is too weak to be told may not take the place of the words it was made of.
         items, weak = gated(items, full=settings.full_score, short=settings.short_score)
+        items, repeated = once_each(items, covered=settings.covered, ignored=self._function_words)
         items = diversified(items, material.likeness, weight=settings.diversity, most=plan.limit)
         items, crowded = capped(items, settings.most_of_kind)
         return items, [*inactive, *repeated, *weak, *crowded]

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.registry import topic_of, topics
-from aico_memory.contracts.v1 import context_pb2, envelope_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import context_pb2, envelope_pb2, semantic_pb2, sleep_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord
 from aico_memory.domain.context.freshness import Applied, ScopeVersions, Versions
 from aico_memory.domain.context.items import ContextItem
@@ -21,8 +21,10 @@ from aico_memory.settings.identity import IdentitySettings
 
 # Scopes whose versions are remembered one by one.
 _SCOPES = 100_000
-# What answers themselves cause must not end them.
-_USE = topic_of(semantic_pb2.MemoriesUsed).name
+# What answers themselves cause must not end them; sleep and announcements tell by their news what they changed, if anything.
+_UNHEARD = {
+    topic_of(kind).name for kind in (semantic_pb2.MemoriesUsed, semantic_pb2.AnnounceDue, sleep_pb2.SleepStep)
+}  # fmt: skip
 _CHANGED = topic_of(semantic_pb2.Changed).name
 # Nothing that long-term memory applies: nothing to wait for.
 _NOT_APPLIED = {
@@ -37,7 +39,9 @@ _SAID = tuple(topic_of(kind).name for kind in (working_pb2.Message, working_pb2.
 
 def watched_topics() -> tuple[str, ...]:
     """Everything that may change what is remembered."""
-    owned = (topic.name for topic in topics().values() if topic.durable and topic.owner == "semantic" and topic.name != _USE)
+    owned = (
+        topic.name for topic in topics().values() if topic.durable and topic.owner == "semantic" and topic.name not in _UNHEARD
+    )
     return (*_SAID, topic_of(working_pb2.SessionEnded).name, *owned)
 
 

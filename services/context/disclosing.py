@@ -20,6 +20,7 @@ from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
 from services.context.assembling import timings
+from services.context.outcome_disclosure import asks_for_outcomes, disclose_outcomes
 from services.context.searching import Searching
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
@@ -51,6 +52,10 @@ class Disclosing:
             raise InvalidMessage("Neither query nor memory ids are given", "Search first, then name ids of what was found.")
         watch = Stopwatch()
         answer = context_pb2.Disclosed(tokenizer=self._counter.name)
+        if asks_for_outcomes(request):
+            disclose_outcomes(self._tiers(event, watch), request, self._clock.now_us(), answer)
+            answer.timings.extend(timings(watch))
+            return answer
         scores: dict[str, float] = {}
         records: Sequence[semantic_pb2.MemoryRecord] = ()
         if not request.memory_ids:
@@ -80,11 +85,7 @@ class Disclosing:
         self, event: Event, request: context_pb2.DiscloseRequest, memory_ids: Sequence[str], watch: Stopwatch
     ) -> context_pb2.Around | None:
         settings = self._settings
-        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
-        total = total_time(settings.deadline_ms, allowance)
-        tiers = Tiers(
-            self._link, self._health, watch, total=total, reserve=min(settings.reserve_ms, total / 4), probe=settings.probe_ms
-        )
+        tiers = self._tiers(event, watch)
         question = context_pb2.AroundRequest(
             user_id=request.user_id, memory_ids=memory_ids[: settings.search_limit],
             scopes=questions.readable_scopes(request.user_id, request.group_id, request.project_id),
@@ -92,6 +93,13 @@ class Disclosing:
         )  # fmt: skip
         found: context_pb2.Around | None = tiers.take(tiers.ask(SEMANTIC, request.depth, question, request.user_id))
         return found
+
+    def _tiers(self, event: Event, watch: Stopwatch) -> Tiers:
+        settings = self._settings
+        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
+        total = total_time(settings.deadline_ms, allowance)
+        reserve = min(settings.reserve_ms, total / 4)
+        return Tiers(self._link, self._health, watch, total=total, reserve=reserve, probe=settings.probe_ms)
 
     def _item(self, one: context_pb2.AroundOne, depth: str, score: float) -> context_pb2.DisclosedItem:
         if depth == "search":

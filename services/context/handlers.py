@@ -81,8 +81,8 @@ def build(ports: Ports) -> ContextHandlers:
     heard = ports.link.subscribe(watched_topics(), watch.hear)
     ports.link.on_connect = watch.forget
     assembling = Assembling(ports.link, settings, tables, counter, health, answers, hot, ports.clock)
-    reports = UseReports(ports.link, ports.clock, settings.feedback_queue, settings.full_score)
-    searching = Searching(ports.link, settings, health)
+    reports = UseReports(ports.link, ports.clock, settings.feedback_queue, settings.full_score, settings.feedback_ms)
+    searching = Searching(ports.link, settings, health, tables)
     disclosing = Disclosing(ports.link, settings, searching, counter, health, ports.clock)
     unified = Unified(ports.link, settings, searching, tables, health)
     return ContextHandlers(searching, assembling, disclosing, unified, reports, counter, health, answers, heard)

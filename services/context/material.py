@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.boosting import Surroundings
 from aico_memory.domain.context.diversity import Likeness, WordLikeness
-from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.items import ContextItem, changed
 from aico_memory.domain.context.plan import Plan
+from aico_memory.domain.memory import OPEN
 from aico_memory.ids import derive_id
 from aico_memory.settings.context import ContextSettings
+
+_NO_SOURCE = semantic_pb2.EvidenceSource()
 
 
 @dataclass(slots=True)
@@ -31,10 +34,13 @@ def material_of(
     found: context_pb2.Candidates | None,
     hot: Sequence[ContextItem],
     page: working_pb2.MessagePage | None,
-    buffer: working_pb2.BufferPage | None = None,
+    in_mind: Collection[str] = (),
     guidance: behavioral_pb2.SkillSelectionResponse | None = None,
 ) -> Material:
-    """All items, each once, with the scores of retrieval; `hot` is what is at hand whatever is asked."""
+    """All items, each once, with the scores of retrieval.
+
+    `hot` is what is at hand whatever is asked, `in_mind` the ids of what the conversation has in mind.
+    """
     items: dict[str, ContextItem] = {}
     if found is not None:
         records = {record.memory_id: (record, traits) for record, traits in zip(found.records, found.traits, strict=True)}
@@ -50,44 +56,47 @@ def material_of(
         for fact in (one for one in found.facts if one.id in records):
             item = items.get(fact.id) or record_item(*records[fact.id], 0.0, {})
             gain = max(0.0, fact.confidence - item.score)
-            items[fact.id] = replace(
+            items[fact.id] = changed(
                 item, answers=True, score=item.score + gain, shares={**item.shares, "answers": gain},
                 valid_from_us=fact.valid_from_us, valid_until_us=fact.valid_until_us,
             )  # fmt: skip
     for warm in hot:
-        items[warm.id] = replace(items[warm.id], hot=True) if warm.id in items else warm
+        items[warm.id] = changed(items[warm.id], hot=True) if warm.id in items else warm
     top = max((item.score for item in items.values() if not item.answers), default=0.0) or 1.0
-    for turn in turn_items(page, settings.working_score * top if request.session_id else 0.0, request.query):
+    for turn in turn_items(
+        readable_turns(page, request), settings.working_score * top if request.session_id else 0.0, request.query
+    ):
         known = items.get(turn.id)
         if known is None:
             items[turn.id] = turn
         else:
             gain = max(0.0, turn.score - known.score)
             shares = {**known.shares, "working": gain}
-            items[turn.id] = replace(known, layer="L0", score=known.score + gain, shares=shares)
+            items[turn.id] = changed(known, layer="L0", score=known.score + gain, shares=shares)
     if guidance is not None and guidance.procedure_template:
         items[guidance.skill_id] = _guidance_item(guidance)
     around = _around(request, plan, found)
-    if buffer is not None:
-        around = replace(around, in_mind=frozenset(one.id for one in buffer.items))
+    if in_mind:
+        around = replace(around, in_mind=frozenset(in_mind))
     return Material(sorted(items.values(), key=lambda item: -item.score), around, _likeness(found))
 
 
 def hot_items(found: context_pb2.Candidates) -> tuple[ContextItem, ...]:
     """The hot tier, by utility."""
     records = {record.memory_id: (record, traits) for record, traits in zip(found.records, found.traits, strict=True)}
-    return tuple(replace(record_item(*records[one], 0.0, {}), hot=True) for one in found.hot if one in records)
+    return tuple(changed(record_item(*records[one], 0.0, {}), hot=True) for one in found.hot if one in records)
 
 
 def record_item(
     record: semantic_pb2.MemoryRecord, traits: context_pb2.Traits, score: float, shares: Mapping[str, float]
 ) -> ContextItem:
     """A long-term memory with its rank."""
-    first = record.sources[0] if record.sources else semantic_pb2.EvidenceSource()
-    raw = record.kind == "record"
+    sources, kind = list(record.sources), record.kind
+    first = sources[0] if sources else _NO_SOURCE
+    raw = kind == "record"
     return ContextItem(
-        id=record.memory_id, text=record.text, kind=record.kind, tier=record.tier, layer="L1", score=score, shares=shares,
-        evidence=tuple(source.event_id for source in record.sources),
+        id=record.memory_id, text=record.text, kind=kind, tier=record.tier, layer="L1", score=score, shares=shares,
+        evidence=tuple([source.event_id for source in sources]),
         said_at_us=first.said_at_us or record.valid_from_us or record.created_at_us,
         speaker=(first.name or first.role) if raw else first.name, confidence=record.confidence, importance=record.importance,
         pinned=record.pinned, status=record.status, sub_tier=record.sub_tier, session_id=record.session_id or first.session_id,
@@ -96,15 +105,30 @@ def record_item(
     )  # fmt: skip
 
 
-def turn_items(page: working_pb2.MessagePage | None, score: float, query: str) -> list[ContextItem]:
+def readable_turns(
+    page: working_pb2.MessagePage | None, request: context_pb2.ContextRequest | context_pb2.UnifiedRequest
+) -> list[working_pb2.StoredMessage]:
+    """Messages of the scopes that are asked about, said by the time that is asked about, oldest first.
+
+    What was said in a group or project is read there alone, by its author as well.
+    """
+    at_us, known_us = getattr(request, "as_of_us", 0), getattr(request, "known_as_of_us", 0)
+    latest_us = min(at_us or OPEN, known_us or OPEN)
+    return [
+        message
+        for message in (page.messages if page is not None else ())
+        if message.group_id in ("", request.group_id) and message.project_id in ("", request.project_id)
+        if (message.said_at_us or message.received_at_us) <= latest_us
+    ]
+
+
+def turn_items(messages: Sequence[working_pb2.StoredMessage], score: float, query: str) -> list[ContextItem]:
     """Turns, newest first, under the ids of the records that semantic memory makes of them: one event, one item.
 
     The question itself, where it has been added already, is no memory. Each turn before has half the score of the next.
     """
-    if page is None:
-        return []
     asked = " ".join(query.casefold().split())
-    said = [message for message in reversed(page.messages) if " ".join(message.content.casefold().split()) != asked]
+    said = [message for message in reversed(messages) if " ".join(message.content.casefold().split()) != asked]
     return [_turn_item(message, score * 0.5**place) for place, message in enumerate(said)]
 
 
@@ -129,7 +153,8 @@ def _scores(found: context_pb2.Candidates) -> dict[str, tuple[float, dict[str, f
     """Each candidate with the best score that any of the questions gives it."""
     best: dict[str, tuple[float, dict[str, float]]] = {}
     for ranked in found.lists:
-        for one, score, shares in zip(ranked.memory_ids, ranked.scores, ranked.shares, strict=True):
+        told = ranked.shares or (context_pb2.FeatureShares(),) * len(ranked.scores)
+        for one, score, shares in zip(ranked.memory_ids, ranked.scores, told, strict=True):
             if one not in best or score > best[one][0]:
                 best[one] = (score, {share.feature: share.value for share in shares.shares})
     return best

@@ -19,9 +19,9 @@ def embed_question(query: str) -> model_pb2.EmbedRequest:
     return model_pb2.EmbedRequest(texts=[query], interactive=True)
 
 
-def turns_question(user: str, session: str, turns: int) -> working_pb2.ReadMessages:
-    """The last turns of a conversation, or of all of a user's where none is named."""
-    return working_pb2.ReadMessages(user_id=user, session_id=session, limit=turns)
+def turns_question(user: str, session: str, turns: int, in_mind: bool = False) -> working_pb2.ReadMessages:
+    """The last turns of a conversation, or of all of a user's where none is named; with what the former has in mind."""
+    return working_pb2.ReadMessages(user_id=user, session_id=session, limit=turns, in_mind=in_mind)
 
 
 def buffer_question(user: str, session: str) -> working_pb2.ReadBuffer:
@@ -69,7 +69,7 @@ def candidates_question(
         user_id=request.user_id, questions=plan.questions, scopes=scopes, limit=plan.candidates, as_of_us=request.as_of_us,
         known_as_of_us=request.known_as_of_us, hypotheses=hypotheses, embed_ms=int(embed_ms), facts=bool(plan.questions),
         zone=request.zone, group_id=request.group_id, project_id=request.project_id, hops=plan.figures.hops,
-        relations=plan.figures.relations, hub=plan.figures.hub, kinds=plan.figures.kinds,
+        relations=plan.figures.relations, hub=plan.figures.hub, kinds=plan.figures.kinds, shares=request.explain,
     )  # fmt: skip
     if plan.historical:
         question.filters.statuses.extend(ONCE_TRUE)

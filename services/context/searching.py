@@ -10,16 +10,18 @@ from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
 from services.context.assembling import timings
+from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
 
 class Searching:
     """Answers searches; holds no state but who missed."""
 
-    def __init__(self, link: LinkPort, settings: ContextSettings, health: TierHealth) -> None:
+    def __init__(self, link: LinkPort, settings: ContextSettings, health: TierHealth, tables: ReadingTables) -> None:
         self._link = link
         self._settings = settings
         self._health = health
+        self._routing = tables.routing
 
     def search(self, event: Event) -> context_pb2.SearchResult:
         """The best `top_k` memories; without the embedding model, or in a language it does not speak, by words alone."""
@@ -46,8 +48,9 @@ class Searching:
                 cut = place
                 break
             shares = ranked.shares[place].shares if request.explain and place < len(ranked.shares) else ()
-            answer.hits.add(record=records[memory_id], score=score, shares=shares, layer="L1")
+            answer.hits.add(record=records[memory_id], score=score, shares=shares, layer="L1", answers=place < ranked.answers)
         if request.explain:
+            answer.dropped.extend(found.dropped)
             answer.dropped.extend(
                 semantic_pb2.DroppedItem(id=memory_id, rule="answer_bytes" if place < top_k else "top_k")
                 for place, memory_id in enumerate(ranked.memory_ids)
@@ -70,7 +73,9 @@ class Searching:
             "fused", request.query, questions.readable_scopes(request.user_id, request.group_id, request.project_id), limit,
             search=request,
         )  # fmt: skip
-        question.profile = request.profile
+        question.profile, question.shares = request.profile, request.explain
+        if settings.parts > 1:
+            question.parts.extend(self._routing.parts(request.query, settings.parts))
         question.embed_ms = max(1, int(min(spare, total * settings.embed_share)))
         found: semantic_pb2.SemanticMatches | None = tiers.take(tiers.ask(SEMANTIC, "semantic", question, request.user_id))
         if found is not None:

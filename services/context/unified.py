@@ -6,7 +6,7 @@ There is no second copy: L0 and L1 are tied by the ids of events, which both own
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
@@ -17,7 +17,9 @@ from aico_memory.errors import InvalidMessage
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
+from services.context import questions
 from services.context.assembling import timings
+from services.context.material import readable_turns
 from services.context.searching import Searching
 from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
@@ -67,10 +69,12 @@ class Unified:
         known: behavioral_pb2.SkillsPage | None = tiers.take(skills) if skills else None
         answer.degraded.extend(name for name, got in ((WORKING, page),) if got is None)
         answer.degraded.extend(name for name, got in ((BEHAVIORAL, known),) if got is None and skills is not None)
-        messages = list(page.messages) if page is not None else []
+        messages = readable_turns(page, request)
         hits = [_memory_hit(hit, {message.event_id for message in messages}) for hit in remembered]
         if "L0" in layers:
-            hits += self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
+            said_hits = self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
+            self._look_for_records(said_hits, request, tiers)
+            hits += said_hits
         hits += self._best(request.query, top_k, (_skill_hit(skill) for skill in (known.skills if known is not None else ())))
         answer.hits.extend(sorted(hits, key=lambda hit: -hit.score))
         answer.timings.extend(timings(watch))
@@ -84,7 +88,8 @@ class Unified:
         page: working_pb2.MessagePage | None = tiers.take(
             tiers.ask(WORKING, WORKING, working_pb2.ReadMessages(user_id=user, limit=_MESSAGES), user)
         )
-        held = {message.event_id for message in page.messages} if page is not None else set()
+        # What was said in a group or project has its record there.
+        held = {one.event_id: (one.group_id, one.project_id) for one in (page.messages if page is not None else ())}
         left, after, recorded = request.limit or self._settings.search_limit, "", set[str]()
         while left > 0:
             asked = semantic_pb2.ListMemories(user_id=user, limit=min(left, _PAGE), after=after)
@@ -96,8 +101,12 @@ class Unified:
             after = found.next
             if not after:
                 break
-        missing = [event_id for event_id in held if _record_id(event_id) not in recorded]
-        absent = self._absent(missing, tiers, user)
+        missing = {event_id: place for event_id, place in held.items() if _record_id(event_id) not in recorded}
+        absent = [
+            one
+            for place in dict.fromkeys(missing.values())
+            for one in self._absent([event_id for event_id, its in missing.items() if its == place], tiers, user, place)
+        ]
         answer.without_record.extend(
             context_pb2.LayerLink(layer="L0", id=_text(event_id), what=MADE, present=True) for event_id in absent
         )
@@ -105,8 +114,8 @@ class Unified:
         return answer
 
     def _follow(
-        self, answer: context_pb2.VerifiedLinks, records: Iterable[semantic_pb2.MemoryRecord], held: set[bytes],
-        recorded: set[str], tiers: Tiers, user: str,
+        self, answer: context_pb2.VerifiedLinks, records: Iterable[semantic_pb2.MemoryRecord],
+        held: Container[bytes], recorded: set[str], tiers: Tiers, user: str,
     ) -> None:  # fmt: skip
         ends: list[bytes] = []
         for record in records:
@@ -120,17 +129,35 @@ class Unified:
         answer.sound += sum(end not in gone for end in ends)
         answer.dangling.extend(context_pb2.LayerLink(layer="L0", id=_text(end), what=RESTS_ON) for end in gone)
 
-    def _absent(self, event_ids: Sequence[bytes], tiers: Tiers, user: str) -> list[bytes]:
-        """Those of these events of which there is no record; none where long-term memory does not say."""
+    def _absent(self, event_ids: Sequence[bytes], tiers: Tiers, user: str, place: tuple[str, str] = ("", "")) -> list[bytes]:
+        """Those of these events of which there is no record; none where long-term memory does not say.
+
+        `place` is the group and the project in which they were said, "" for none.
+        """
         absent: list[bytes] = []
+        scopes = questions.readable_scopes(user, *place)
         for at in range(0, len(event_ids), _PAGE):
             part = event_ids[at : at + _PAGE]
-            asked = semantic_pb2.GetMemory(user_id=user, memory_ids=[_record_id(one) for one in part])
+            asked = semantic_pb2.GetMemory(user_id=user, memory_ids=[_record_id(one) for one in part], scopes=scopes)
             page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, user))
             if page is not None:
                 there = {record.memory_id for record in page.records}
                 absent += [one for one in part if _record_id(one) not in there]
         return absent
+
+    def _look_for_records(
+        self, hits: Sequence[context_pb2.UnifiedHit], request: context_pb2.UnifiedRequest, tiers: Tiers
+    ) -> None:
+        """Whether a message's record is there does not depend on its being among what was found."""
+        unseen = [link for hit in hits for link in hit.links if not link.present]
+        if not unseen:
+            return
+        scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
+        asked = semantic_pb2.GetMemory(user_id=request.user_id, memory_ids=[link.id for link in unseen], scopes=scopes)
+        page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, request.user_id))
+        there = {record.memory_id for record in page.records} if page is not None else set()
+        for link in unseen:
+            link.present = link.id in there
 
     def _best(self, query: str, top_k: int, hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
         """By the share of the query's words that they hold."""

@@ -1,9 +1,7 @@
-"""Reports of use, after the answer and never in its way: a bounded queue and one thread that publishes."""
+"""Reports of use, after the answer and never in its way."""
 
 from __future__ import annotations
 
-import queue
-import threading
 import uuid
 from collections.abc import Sequence
 
@@ -12,53 +10,44 @@ from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2, working_pb2
 from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.domain.context.items import ContextItem
-from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import derive_id
-from aico_memory.log import get_logger
 from aico_memory.runtime.ports import LinkPort
-
-log = get_logger(__name__)
+from aico_memory.runtime.reporting import Reports
 
 
 class UseReports:
     """Tells semantic memory which memories were used, and working memory where attention is."""
 
-    def __init__(self, link: LinkPort, clock: Clock, waiting: int, strong: float) -> None:
+    def __init__(self, link: LinkPort, clock: Clock, waiting: int, strong: float, linger_ms: float) -> None:
         self._link = link
         self._clock = clock
         # Score from which a memory matched well.
         self._strong = strong
-        self._queue: queue.Queue[tuple[Event, str, Sequence[ContextItem]] | None] = queue.Queue(waiting)
-        self.reported = 0
-        self.lost = 0
-        self._thread = threading.Thread(target=self._run, name="use-reports", daemon=True)
-        self._thread.start()
+        self._reports: Reports[tuple[Event, str, Sequence[ContextItem]]] = Reports(
+            "use-reports", waiting, self._report, linger_ms / 1000
+        )
+
+    @property
+    def reported(self) -> int:
+        """Reports that were published."""
+        return self._reports.told
+
+    @property
+    def lost(self) -> int:
+        """Reports that were dropped, or that the bus did not take."""
+        return self._reports.lost
 
     def note(self, event: Event, session: str, items: Sequence[ContextItem]) -> None:
         """These items were in the answer to this request; dropped, and counted, where too many reports wait."""
-        if not items:
-            return
-        try:
-            self._queue.put_nowait((event, session, items))
-        except queue.Full:
-            self.lost += 1
+        if items:
+            self._reports.put((event, session, items))
 
     def close(self) -> None:
         """Publish what waits and stop."""
-        self._queue.put(None)
-        self._thread.join()
+        self._reports.close()
 
-    def _run(self) -> None:
-        while (report := self._queue.get()) is not None:
-            event, session, items = report
-            try:
-                self._report(event, session, items)
-                self.reported += 1
-            except AicoMemoryError as error:
-                self.lost += 1
-                log.info("use_not_reported", event_id=str(event.event_id), code=error.code)
-
-    def _report(self, event: Event, session: str, items: Sequence[ContextItem]) -> None:
+    def _report(self, report: tuple[Event, str, Sequence[ContextItem]]) -> None:
+        event, session, items = report
         now = self._clock.now_us()
         if session:
             self._link.send(_touched(event, session, items, now))

@@ -12,12 +12,14 @@ from aico_memory.contracts.v1 import extraction_pb2
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.prompting import Told
 from aico_memory.domain.memory import OPEN
+from aico_memory.domain.sleep.derived import SUMMARY
 from aico_memory.errors import AicoMemoryError
 from aico_memory.models.llm.endpoint import endpoint_of
 from aico_memory.runtime.ports import Ports
 
 if TYPE_CHECKING:
     from aico_memory.models.llm.extractor import Extractor, Reading
+    from aico_memory.models.llm.summariser import Summariser
 
 RULES = "rules"
 _MOST_MS = 2**31
@@ -26,8 +28,11 @@ _MOST_MS = 2**31
 class Extraction:
     """Answers questions about messages; without an extractor it says that, and why."""
 
-    def __init__(self, extractor: Extractor | None, reason: str, stop: threading.Event) -> None:
+    def __init__(
+        self, extractor: Extractor | None, reason: str, stop: threading.Event, summariser: Summariser | None = None
+    ) -> None:
         self._extractor = extractor
+        self._summariser = summariser
         self._reason = reason
         self._stop = stop
 
@@ -38,6 +43,18 @@ class Extraction:
         request: extraction_pb2.ExtractRequest = event.message
         told = Told(request.text, request.said_at_us or event.occurred_us, request.speaker, request.zone, tuple(request.recent))
         return reading_message(self._extractor.read(told, request.event_id))
+
+    def summarise(self, event: Event) -> extraction_pb2.Summary:
+        """A text of several memories; without a model why there is none."""
+        if self._summariser is None:
+            return extraction_pb2.Summary(answered_by=RULES, degraded=self._reason)
+        request: extraction_pb2.SummariseRequest = event.message
+        told = self._summariser.summarise(tuple(request.texts), request.characters, request.memory_id, request.kind or SUMMARY)
+        return extraction_pb2.Summary(
+            text=told.text, answered_by=told.answered_by, degraded=told.degraded, model=told.model,
+            prompt_hash=told.prompt_hash, milliseconds=told.milliseconds, prompt_tokens=told.prompt_tokens,
+            answer_tokens=told.answer_tokens,
+        )  # fmt: skip
 
     def status(self) -> dict[str, object]:
         """Plain values for the status: where messages go, or that they go nowhere."""
@@ -64,16 +81,18 @@ def open_extraction(ports: Ports, environment: Mapping[str, str] = os.environ) -
     # Nothing that could speak to a network is loaded where no model is configured.
     from aico_memory.models.fact_tables import load_formation_tables
     from aico_memory.models.gazetteer import load_gazetteer
+    from aico_memory.models.llm.asking import Asking
     from aico_memory.models.llm.chat import ChatEndpoint
     from aico_memory.models.llm.extractor import Extractor
     from aico_memory.models.llm.operations import OperationsLog
+    from aico_memory.models.llm.summariser import Summariser
 
-    extractor = Extractor(
-        ChatEndpoint(endpoint, settings, stop), settings, load_formation_tables(ports.home), load_gazetteer(ports.home),
-        OperationsLog(ports.home.logs, settings.log_bytes, settings.log_files), ports.clock, ports.vault.namer("operations"),
-    )  # fmt: skip
+    log = OperationsLog(ports.home.logs, settings.log_bytes, settings.log_files)
+    chat = ChatEndpoint(endpoint, settings, stop)
+    asking = Asking(chat, settings, log, ports.clock, ports.vault.namer("operations"))
+    extractor = Extractor(asking, settings, load_formation_tables(ports.home), load_gazetteer(ports.home))
     ports.log.info("language model on", endpoint_host=endpoint.host, model=settings.model, prompt=extractor.prompt_hash)
-    return Extraction(extractor, "", stop)
+    return Extraction(extractor, "", stop, Summariser(asking, settings))
 
 
 def reading_message(reading: Reading) -> extraction_pb2.Extraction:

@@ -47,6 +47,7 @@ class ModelHandlers(Handlers):
             slice_texts=settings.slice_texts * (CUDA_SLICE_FACTOR if on_gpu else 1),
             waiting_texts=settings.waiting_texts,
             together=on_gpu,
+            threads=1 if on_gpu else settings.question_threads,
         )
         self._queries = EmbeddingCache(settings.query_cache_entries, settings.query_cache_seconds)
         self._documents = EmbeddingCache(settings.document_cache_entries, settings.document_cache_seconds)
@@ -55,6 +56,7 @@ class ModelHandlers(Handlers):
                 topic_of(model_pb2.EmbedRequest).name: self._on_embed,
                 topic_of(model_pb2.AnalyseRequest).name: self._on_analyse,
                 topic_of(extraction_pb2.ExtractRequest).name: lambda event, _: extraction.answer(event),
+                topic_of(extraction_pb2.SummariseRequest).name: lambda event, _: extraction.summarise(event),
             }
         )
         labels.learn(embedder.model, embedder.languages, lambda texts: self._queue.submit(texts, interactive=False).result())
@@ -81,7 +83,7 @@ class ModelHandlers(Handlers):
         cache = self._queries if interactive else self._documents
         found = cache.find(texts, monotonic())
         missing = list(dict.fromkeys(text for text, row in zip(texts, found, strict=True) if row is None))
-        made = dict(zip(missing, self._queue.submit(missing, interactive=interactive).result(), strict=True))
+        made = dict(zip(missing, self._queue.embed(missing, interactive=interactive), strict=True))
         for text, row in made.items():
             cache.keep(text, row, monotonic())
         rows = np.zeros((len(texts), self._embedder.dimension), dtype=np.float32)

@@ -3,4 +3,5 @@
 from aico_memory.runtime.worker import run_worker
 from services.scheduler.handlers import build
 
-raise SystemExit(run_worker(build, "scheduler"))
+if __name__ == "__main__":
+    raise SystemExit(run_worker(build, "scheduler"))

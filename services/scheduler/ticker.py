@@ -12,7 +12,7 @@ from aico_memory.domain.scheduling.job import Firing, Job, Outcome
 from aico_memory.domain.scheduling.plan import SECOND_US, JobMark, mark_for, overdue, plan, release, take_over
 from aico_memory.settings.scheduler import SchedulerSettings
 from aico_memory.stores.scheduler.port import SchedulerLedger, SchedulerStore
-from services.scheduler.triggers import trigger_record
+from services.scheduler.triggers import cancelled_record, trigger_record
 
 _DAY_US = 86_400 * SECOND_US
 
@@ -23,6 +23,14 @@ def fire(ledger: SchedulerLedger, transaction: Any, job: Job, firing: Firing, no
     ledger.put(fired)
     transaction.emit(trigger_record(job, fired, now_us))
     return fired
+
+
+def stop(ledger: SchedulerLedger, transaction: Any, job: Job | None, firing: Firing, reason: str, now_us: int) -> Firing:
+    """End a firing before its end was reported, and tell its worker to stop."""
+    ended = replace(firing, outcome=Outcome.FAILED, finished_us=max(now_us, 1), detail=reason)
+    ledger.put(ended)
+    transaction.emit(cancelled_record(job, ended, now_us))
+    return ended
 
 
 class Ticker:
@@ -40,6 +48,13 @@ class Ticker:
 
     def invalidate(self) -> None:
         """The store's firings have changed beside the tick."""
+        self._open = None
+
+    def replace(self, jobs: Mapping[str, Job], now_us: int) -> None:
+        """Go on with another schedule: what did not change keeps its marks, what waits for a job that is gone is missed."""
+        self._jobs = jobs
+        self._marks, self._next_us = {}, {}
+        self._adopt(now_us)
         self._open = None
 
     def next_us(self, job: Job) -> int:
@@ -62,7 +77,7 @@ class Ticker:
         going = release([*waiting, *planned], busy, self._jobs, now_us, idle)
         if not (due or passed or late or going):
             return []
-        fired = self._commit(due, passed, [*replaced, *_failed(late, now_us)], going, now_us)
+        fired = self._commit(due, passed, replaced, late, going, now_us)
         self._open = None
         return fired
 
@@ -114,7 +129,13 @@ class Ticker:
         return found, passed
 
     def _commit(
-        self, due: list[Firing], passed: list[Firing], ended: list[Firing], going: list[Firing], now_us: int
+        self,
+        due: list[Firing],
+        passed: list[Firing],
+        replaced: list[Firing],
+        late: list[Firing],
+        going: list[Firing],
+        now_us: int,
     ) -> list[Firing]:
         marks = {firing.job: replace(self._marks[firing.job], evaluated_us=firing.planned_us) for firing in (*due, *passed)}
         with self._store.state.transaction() as transaction:
@@ -123,8 +144,10 @@ class Ticker:
                 ledger.set_mark(mark)
             for firing in due:
                 ledger.put(firing)
-            for firing in ended:
+            for firing in replaced:
                 ledger.put(firing)
+            for firing in late:
+                stop(ledger, transaction, self._jobs.get(firing.job), firing, _too_long(self._jobs.get(firing.job)), now_us)
             fired = [fire(ledger, transaction, self._jobs[firing.job], firing, now_us) for firing in going]
             if now_us - self._pruned_us >= _DAY_US:
                 ledger.prune(now_us - self._settings.history_days * _DAY_US)
@@ -153,6 +176,7 @@ def _replacing(due: list[Firing], waiting: list[Firing], now_us: int) -> tuple[l
     return fresh, replaced
 
 
-def _failed(late: list[Firing], now_us: int) -> list[Firing]:
-    detail = "No end was reported within the job's maximum duration"
-    return [replace(firing, outcome=Outcome.FAILED, finished_us=now_us, detail=detail) for firing in late]
+def _too_long(job: Job | None) -> str:
+    if job is None:
+        return "The job was taken off the schedule"
+    return f"No end was reported within the job's maximum duration of {job.max_duration} s"

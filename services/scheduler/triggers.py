@@ -9,16 +9,20 @@ from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.domain.consolidation.shard import shard_of_day
 from aico_memory.domain.scheduling.job import Firing, Job, trigger_identity
+from aico_memory.domain.sleep.names import require_phases
 from aico_memory.errors import InvalidMessage
+from aico_memory.ids import derive_id
+from services.scheduler.watching import ScheduleState
 
 
 def check_arguments(job: Job, user_ids: tuple[str, ...], phases: tuple[str, ...]) -> None:
-    """InvalidMessage where the job's message has no place for what a trigger by hand names."""
+    """InvalidMessage where the job's message has no place for what a trigger by hand names, or there is no such phase."""
     fields = topic_named(job.topic).message.DESCRIPTOR.fields_by_name
     if user_ids and "user_ids" not in fields and not (len(user_ids) == 1 and "user_id" in fields):
         raise InvalidMessage(f"The job {job.name} takes {'one user' if 'user_id' in fields else 'no users'}")
     if phases and "phases" not in fields:
         raise InvalidMessage(f"The job {job.name} has no phases")
+    require_phases(phases)
 
 
 def trigger_record(job: Job, firing: Firing, now_us: int) -> OutgoingRecord:
@@ -41,6 +45,24 @@ def trigger_record(job: Job, firing: Firing, now_us: int) -> OutgoingRecord:
     )
 
 
+def cancelled_record(job: Job | None, firing: Firing, now_us: int) -> OutgoingRecord:
+    """Tells the workers that nobody waits for a firing any more; derived from it, so that saying it twice is saying it once."""
+    message = sleep_pb2.JobCancelled(
+        firing_id=str(firing.firing_id),
+        job=firing.job,
+        topic=job.topic if job is not None else "",
+        reason=firing.detail,
+        at_us=now_us,
+    )
+    event_id = derive_id(firing.firing_id, "cancelled")
+    return make_record(message, event_id=event_id, occurred_us=now_us, correlation_id=firing.firing_id)
+
+
+def schedule_message(state: ScheduleState) -> sleep_pb2.ScheduleState:
+    """The schedule's state as the contract states it."""
+    return sleep_pb2.ScheduleState(path=state.path, loaded_us=state.loaded_us, error=state.error, changed=state.changed)
+
+
 def firing_message(firing: Firing) -> sleep_pb2.JobFiring:
     """A firing as the contract states it."""
     return sleep_pb2.JobFiring(
@@ -57,7 +79,7 @@ def firing_message(firing: Firing) -> sleep_pb2.JobFiring:
     )
 
 
-def job_message(job: Job, next_us: int, last: Firing | None) -> sleep_pb2.Job:
+def job_message(job: Job, next_us: int, last: Firing | None, running: Firing | None = None) -> sleep_pb2.Job:
     """A job as the contract states it; `next_us` 0 where it is not enabled."""
     return sleep_pb2.Job(
         name=job.name,
@@ -72,4 +94,9 @@ def job_message(job: Job, next_us: int, last: Firing | None) -> sleep_pb2.Job:
         resource=job.resource.value,
         waits_for_idle=job.waits_for_idle,
         awaiting=job.awaiting,
+        max_duration=job.max_duration,
+        latest=job.latest,
+        jitter=job.jitter,
+        misfire=job.misfire.value,
+        running=str(running.firing_id) if running is not None else "",
     )

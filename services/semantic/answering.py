@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -13,7 +14,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.formation.language import LanguageTable, guess_language
 from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope, View
-from aico_memory.domain.retrieval.tokens import query_tokens, words
+from aico_memory.domain.retrieval.tokens import query_tokens
 from aico_memory.domain.scopes import subject_for
 from aico_memory.errors import DeadlineExceeded, InvalidMessage, ModelMismatch, NotFound
 from aico_memory.settings.identity import IdentitySettings
@@ -23,21 +24,21 @@ from services.semantic.candidates import Ranker
 from services.semantic.convert import (
     evolution_message,
     id_bytes,
+    present_us,
     record_message,
     scopes_of,
     view_of,
 )
+from services.semantic.direct_recall import DirectRecall
+from services.semantic.fused import FUSED, FusedSearch
 from services.semantic.live_index import LiveIndex
 
-VECTOR, TEXT, FUSED = "vector", "text", "fused"
+VECTOR, TEXT = "vector", "text"
 # Taken beyond the limit from an index, which may be a moment behind the store.
 _SPARE = 8
 # What one answer may weigh; the bus carries answers of a few megabytes.
 _ANSWER_BYTES = 3 * 1024 * 1024
-# Share of all words of question and message that both have, from which on the one repeats the other.
-_SAME_WORDS = 0.8
 _Ranked = list[tuple[int, float]]
-_Entry = tuple[int, float, Mapping[str, float]]
 
 
 class Answering:
@@ -45,7 +46,7 @@ class Answering:
 
     def __init__(
         self, store: SemanticStore, live: LiveIndex, languages: LanguageTable, settings: SemanticSettings, clock: Clock,
-        identity: IdentitySettings, ranker: Ranker | None = None,
+        identity: IdentitySettings, ranker: Ranker | None = None, recall: DirectRecall | None = None,
     ) -> None:  # fmt: skip
         self._store = store
         self._live = live
@@ -53,17 +54,20 @@ class Answering:
         self._settings = settings
         self._clock = clock
         self._identity = identity
-        self._ranker = ranker
+        self._searching = FusedSearch(ranker, recall, languages, settings, self.records) if ranker is not None else None
 
     def query(self, event: Event) -> semantic_pb2.SemanticMatches:
         """Ranked lists of the retrievers that are asked for. ModelMismatch where only vectors are, of another model."""
         message = event.message
         scopes = self._scopes(event)
-        view = view_of(scopes, message.filters, self._clock.now_us(), message.as_of_us, message.known_as_of_us)
+        view = view_of(scopes, message.filters, present_us(self._clock), message.as_of_us, message.known_as_of_us)
         wanted = tuple(message.retrievers) or ((VECTOR, TEXT) if message.vector else (TEXT,))
         limit = min(message.limit or 50, self._settings.max_limit)
         if FUSED in wanted:
-            return self._fused(message, view, limit)
+            if self._searching is None or wanted != (FUSED,):
+                raise InvalidMessage(f"The retriever {FUSED} answers alone")
+            read = partial(self._read_records, event=event)
+            return self._searching.search(message, view, limit, self._identity.names(event.user), read)
         answer = semantic_pb2.SemanticMatches(index=self._settings.index)
         ranked: dict[str, _Ranked] = {}
         found: dict[int, Memory] = {}
@@ -88,33 +92,6 @@ class Answering:
             entry.memory_ids.extend(memory_id for memory_id, _ in seen)
             entry.scores.extend(score for _, score in seen)
         answer.records.extend(kept.values())
-        return answer
-
-    def _fused(self, message: semantic_pb2.SemanticQuery, view: View, limit: int) -> semantic_pb2.SemanticMatches:
-        """One list by the ranking profile; of memories that rest on the same message only the best stands in it."""
-        if self._ranker is None or tuple(message.retrievers) != (FUSED,):
-            raise InvalidMessage(f"The retriever {FUSED} answers alone")
-        # Twice as many: what rests on one message stands in several places.
-        ranked = self._ranker.ranked(
-            [message.text], view, min(2 * limit, self._settings.max_limit), hypotheses=(), embed_ms=message.embed_ms,
-            profile=message.profile,
-        )  # fmt: skip
-        answer = semantic_pb2.SemanticMatches(index=self._settings.index, model=ranked.model, degraded=ranked.degraded)
-        entries = ranked.lists[0] if ranked.lists else []
-        records = dict(zip(ranked.memories, self.records(list(ranked.memories.values())), strict=True))
-        _order_sources(records, [key for key, _, _ in entries])
-        listed = answer.lists.add(retriever=FUSED, milliseconds=sum(ranked.milliseconds.values()))
-        room = _ANSWER_BYTES
-        for key, score, shares in _one_a_message(entries, records, said_again(message.text, records)):
-            room -= records[key].ByteSize()
-            if len(listed.scores) == limit or (room < 0 and listed.scores):
-                break
-            answer.records.append(records[key])
-            listed.memory_ids.append(records[key].memory_id)
-            listed.scores.append(score)
-            listed.shares.add(shares=[semantic_pb2.RankedShare(feature=name, value=value) for name, value in shares.items()])
-        for stage, milliseconds in ranked.milliseconds.items():
-            answer.timings.add(stage=stage, milliseconds=milliseconds)
         return answer
 
     def get(self, event: Event) -> semantic_pb2.MemoryPage:
@@ -203,53 +180,6 @@ class Answering:
             wanted *= 2
         found.update((one.key, admitted[one.key]) for one in kept)
         return [(one.key, one.score) for one in kept]
-
-
-def said_again(question: str, records: Mapping[int, semantic_pb2.MemoryRecord]) -> frozenset[int]:
-    """Which of these are messages whose very words the question is made of, give or take one in five."""
-    asked = frozenset(words(question))
-    found = []
-    for key, record in records.items():
-        if record.kind == RECORD and asked:
-            said = frozenset(words(record.text))
-            if len(asked & said) >= _SAME_WORDS * len(asked | said):
-                found.append(key)
-    return frozenset(found)
-
-
-def _one_a_message(
-    entries: Sequence[_Entry], records: Mapping[int, semantic_pb2.MemoryRecord], again: Set[int]
-) -> list[_Entry]:
-    """Of memories that rest on the same messages one, in the place of the best: the message itself where it is among them.
-
-    A search finds what was said, in the words in which it was said; `recall` tells what follows from it. A message that
-    the question repeats stands first.
-    """
-    sources = {key: tuple(sorted({source.event_id for source in records[key].sources})) for key, _, _ in entries}
-    said = {sources[entry[0]]: entry for entry in reversed(entries) if records[entry[0]].kind == RECORD}
-    top = entries[0][1] if entries else 0.0
-    kept = [(key, top, shares) for key, _, shares in entries if key in again]
-    seen = {sources[key] for key, _, _ in kept}
-    for key, score, shares in entries:
-        source = sources[key]
-        if key in again or (source and source in seen):
-            continue
-        seen.add(source)
-        kept.append((said[source][0], score, shares) if source in said else (key, score, shares))
-    return kept
-
-
-def _order_sources(records: Mapping[int, semantic_pb2.MemoryRecord], ranking: Sequence[int]) -> None:
-    """Where a memory rests on several messages, the one that matches best comes first."""
-    places: dict[bytes, int] = {}
-    for place, key in enumerate(ranking):
-        if len(records[key].sources) == 1:
-            places.setdefault(records[key].sources[0].event_id, place)
-    for record in records.values():
-        if len(record.sources) > 1:
-            best_first = sorted(record.sources, key=lambda source: places.get(source.event_id, len(ranking)))
-            del record.sources[:]
-            record.sources.extend(best_first)
 
 
 def _of_version(memory: Memory, evidence: Mapping[bytes, Sequence[Evidence]]) -> Sequence[Evidence]:

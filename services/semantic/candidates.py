@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -14,13 +16,23 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.formation.entities import Gazetteer, extract_entities
 from aico_memory.domain.graph.traversal import Reached, walk
-from aico_memory.domain.memory import OPEN, RECORD, Memory, Scope, View
+from aico_memory.domain.memory import OPEN, RECORD, Evidence, Memory, Scope, View
+from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import SemanticStore
-from aico_memory.stores.semantic.retrieval_port import HotTier, RetrievalReads
-from services.semantic.convert import evolution_message, id_bytes, id_text, record_message, scopes_of, view_of
-from services.semantic.direct_recall import DirectRecall
+from aico_memory.stores.semantic.retrieval_port import HotTier, RetrievalReads, Sources
+from services.semantic.convert import (
+    evolution_message,
+    id_bytes,
+    id_text,
+    present_us,
+    record_message,
+    scopes_of,
+    shown_message,
+    view_of,
+)
+from services.semantic.direct_recall import NOTHING, DirectRecall, Recalled
 
 # Best matches from which relations are followed, and how many items may be reached.
 _STARTS, _REACHED = 5, 20
@@ -46,6 +58,16 @@ class Ranked:
     language: str = ""
     degraded: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
+    # Vectors of these memories, in any length, as far as the index has them at hand.
+    vectors: Callable[[], dict[bytes, Vector]] = dict
+
+
+@dataclass(slots=True)
+class _Aside:
+    """What was found while the model embedded."""
+
+    recalled: Recalled = NOTHING
+    milliseconds: float = 0.0
 
 
 class Ranker(Protocol):
@@ -53,11 +75,13 @@ class Ranker(Protocol):
 
     def ranked(
         self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float,
-        profile: str = "",
+        profile: str = "", kinds: Sequence[str] = (), shares: bool = False, meanwhile: Callable[[], None] | None = None,
+        shown: bool = False,
     ) -> Ranked:  # fmt: skip
         """The best memories of each question that the view admits; without an embedding in `embed_ms` by words alone.
 
-        `profile` names a ranking profile; empty: the configured ones. Raises InvalidMessage for one that there is not.
+        `profile` names a ranking profile; empty: the configured ones. `kinds` are ranked once more by themselves, in a last
+        list. `meanwhile` is called once, while the model embeds. Raises InvalidMessage for a profile that there is not.
         """
 
 
@@ -85,24 +109,22 @@ class CandidateAnswers:
         settled = self._vouched()
         names = self._identity.names(event.user)
         scopes = scopes_of(request.scopes, event.user, names)
-        now_us = self._clock.now_us()
+        now_us = present_us(self._clock)
         view = view_of(scopes, request.filters, now_us, request.as_of_us, request.known_as_of_us)
         answer = context_pb2.Candidates(settled=settled)
+        aside = _Aside()
         ranked = self._ranker.ranked(
-            tuple(request.questions), view, request.limit, hypotheses=tuple(request.hypotheses), embed_ms=request.embed_ms
-        )
+            tuple(request.questions), view, request.limit, hypotheses=tuple(request.hypotheses), embed_ms=request.embed_ms,
+            kinds=tuple(request.kinds), shares=request.shares,
+            meanwhile=partial(self._aside, aside, request, names, scopes, now_us), shown=True,
+        )  # fmt: skip
         memories = dict(ranked.memories)
-        self._lists(answer, ranked)
+        self._lists(answer, ranked, request.shares)
         found = {memory.memory_id: memory for memory in memories.values()}
-        started = time.perf_counter()
-        if request.kinds:
-            self._of_kinds(answer, request, view, ranked, found)
-        if request.facts and request.questions:
-            known = self._recall.recall(request, names, scopes, now_us)
-            answer.facts.extend(known.results)
-            found.update((one.memory_id, one) for one in known.memories)
-            answer.language = known.language
-        answer.timings.add(stage="facts", milliseconds=_since(started))
+        found.update((one.memory_id, one) for one in aside.recalled.memories)
+        answer.facts.extend(aside.recalled.results)
+        answer.language = aside.recalled.language
+        answer.timings.add(stage="facts", milliseconds=aside.milliseconds)
         started = time.perf_counter()
         self._graph(answer, request, scopes, view, ranked, found)
         answer.timings.add(stage="graph", milliseconds=_since(started))
@@ -112,7 +134,7 @@ class CandidateAnswers:
             found.update((memory.memory_id, memory) for memory in hot)
             answer.hot.extend(id_text(memory.memory_id) for memory in hot)
         started = time.perf_counter()
-        self._tell(answer, list(found.values()), ranked.fingerprint)
+        self._tell(answer, list(found.values()), ranked)
         answer.timings.add(stage="records", milliseconds=_since(started))
         answer.degraded.extend(ranked.degraded)
         answer.model, answer.language = ranked.model, answer.language or ranked.language
@@ -144,40 +166,43 @@ class CandidateAnswers:
         return answer
 
     def _beside(
-        self, memory: Memory, source: Sequence[object], limit: int
+        self, memory: Memory, source: Sequence[Evidence], limit: int
     ) -> tuple[list[context_pb2.Neighbour], list[context_pb2.Neighbour]]:
         if not limit:
             return [], []
         said_at_us = getattr(source[0], "said_at_us", 0) if source and memory.kind != RECORD else 0
         session = getattr(source[0], "session_id", "") if source and memory.kind != RECORD else ""
         at = replace(memory, said_at_us=said_at_us or memory.said_at_us, session_id=session or memory.session_id)
-        before, after = self._retrieval.around(at, limit)
-        return [_neighbour(one) for one in before], [_neighbour(one) for one in after]
+        # The message that an item was made of is not beside it.
+        own = {derive_id(uuid.UUID(bytes=one.event_id), RECORD).bytes for one in source if len(one.event_id) == 16}
+        before, after = (
+            [_neighbour(one) for one in beside if one.memory_id not in own][:limit]
+            for beside in self._retrieval.around(at, limit + len(own))
+        )
+        return before, after
 
-    def _lists(self, answer: context_pb2.Candidates, ranked: Ranked) -> None:
+    def _lists(self, answer: context_pb2.Candidates, ranked: Ranked, told: bool) -> None:
         for entries in ranked.lists:
             listed = answer.lists.add()
             for key, score, shares in entries:
                 listed.memory_ids.append(id_text(ranked.memories[key].memory_id))
                 listed.scores.append(score)
-                listed.shares.add(
-                    shares=[semantic_pb2.RankedShare(feature=name, value=value) for name, value in shares.items()]
-                )
+                # Of each of them, of one that no feature speaks for as well.
+                if told:
+                    listed.shares.add(
+                        shares=[semantic_pb2.RankedShare(feature=name, value=value) for name, value in shares.items()]
+                    )
         for stage, milliseconds in ranked.milliseconds.items():
             answer.timings.add(stage=stage, milliseconds=milliseconds)
 
-    def _of_kinds(
-        self, answer: context_pb2.Candidates, request: context_pb2.CandidatesRequest, view: View, ranked: Ranked,
-        found: dict[bytes, Memory],
-    ) -> None:  # fmt: skip
-        """Items of the kinds that are asked for, ranked among themselves: raw words are more, and leave them no place."""
-        of_kinds = self._ranker.ranked(
-            tuple(request.questions[:1]), replace(view, kinds=tuple(request.kinds)), request.limit, hypotheses=(),
-            embed_ms=0 if "model" in ranked.degraded else request.embed_ms,
-        )  # fmt: skip
-        of_kinds.milliseconds.clear()
-        self._lists(answer, of_kinds)
-        found.update((memory.memory_id, memory) for memory in of_kinds.memories.values())
+    def _aside(
+        self, aside: _Aside, request: context_pb2.CandidatesRequest, names: Sequence[str], scopes: Sequence[Scope], now_us: int
+    ) -> None:
+        """What needs no vector, while the model makes them."""
+        started = time.perf_counter()
+        if request.facts and request.questions:
+            aside.recalled = self._recall.recall(request, names, scopes, now_us)
+        aside.milliseconds = _since(started)
 
     def _graph(
         self, answer: context_pb2.Candidates, request: context_pb2.CandidatesRequest, scopes: Sequence[Scope], view: View,
@@ -213,20 +238,17 @@ class CandidateAnswers:
         # What lies in another scope is not there.
         return [one for one in ways if one.memory_id in found]
 
-    def _tell(self, answer: context_pb2.Candidates, memories: Sequence[Memory], fingerprint: str) -> None:
-        evidence = self._retrieval.sources_of([memory.version_of or memory.memory_id for memory in memories], _SOURCES)
-        room = _ANSWER_BYTES
-        for memory in memories:
-            record = record_message(memory, evidence[memory.version_of or memory.memory_id])
-            # No line of a prompt is longer; `get` has the whole.
-            record.text = record.text[:_LETTERS]
-            for source in record.sources:
-                source.ClearField("metadata_json")
-            room -= record.ByteSize()
-            if room < 0 and answer.records:
+    def _tell(self, answer: context_pb2.Candidates, memories: Sequence[Memory], ranked: Ranked) -> None:
+        sources = self._retrieval.sources_of(
+            {memory.version_of or memory.memory_id: memory.owner for memory in memories}, _SOURCES
+        )
+        told, records, room = self._retrieval.told(memories, sources, _content), answer.records, _ANSWER_BYTES
+        for memory, content in zip(memories, told, strict=True):
+            room -= len(content)
+            if room < 0 and records:
                 answer.degraded.append("candidates: too_large")
                 return
-            answer.records.append(record)
+            records.add().MergeFromString(content)
             answer.traits.add(valence=memory.valence, source_confidence=memory.source_confidence)
         items = [memory.memory_id for memory in memories if memory.kind != RECORD]
         if items:
@@ -235,17 +257,24 @@ class CandidateAnswers:
                 context_pb2.UsedTogether(first=id_text(pair[0]), second=id_text(pair[1]), times=times)
                 for pair, times in counts.items()
             )
-        if fingerprint and 1 < len(memories) <= _COMPARED:
-            vectors = self._retrieval.vectors_of([memory.memory_id for memory in memories], fingerprint)
+        if ranked.fingerprint and 1 < len(memories) <= _COMPARED:
+            vectors = ranked.vectors()
+            missing = [memory.memory_id for memory in memories if memory.memory_id not in vectors]
+            if missing:
+                vectors.update(self._store.vectors_of(missing, ranked.fingerprint))
             if len(vectors) == len(memories):
                 answer.similarities = _hundredths([vectors[memory.memory_id] for memory in memories])
+
+
+def _content(memory: Memory, sources: Sources) -> bytes:
+    """A record as the answer carries it. No line of a prompt is longer than its text; `get` has the whole."""
+    return shown_message(memory, *sources, _LETTERS).SerializeToString()
 
 
 def _hundredths(vectors: Sequence[Vector]) -> bytes:
     rows = np.stack(vectors)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-    # Not by BLAS: for so few rows its threads cost more than they save.
-    cosines = np.einsum("ik,jk->ij", rows, rows)
+    cosines = rows @ rows.T
     near: bytes = np.clip(np.rint(cosines * 100), -100, 100).astype(np.int8).tobytes()
     return near
 

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
+from aico_memory.clock import Clock
 from aico_memory.contracts.v1 import envelope_pb2, semantic_pb2
-from aico_memory.domain.memory import OPEN, SCOPE_KINDS, Evidence, Evolution, Memory, Scope, View
+from aico_memory.domain.memory import KINDS, OPEN, SCOPE_KINDS, STATUSES, TIERS, Evidence, Evolution, Memory, Scope, View
+from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.errors import AccessDenied, InvalidMessage
 
 REPLAY = "replay"
+# So far may the clock of whoever said something be ahead.
+_AHEAD_US = 10_000
+
+
+_SCOPE_KIND = {kind: envelope_pb2.ScopeKind.Value(f"SCOPE_KIND_{kind.upper()}") for kind in SCOPE_KINDS}
 
 
 def scope_message(scope: Scope) -> envelope_pb2.Scope:
     """A scope on the bus."""
-    return envelope_pb2.Scope(kind=envelope_pb2.ScopeKind.Value(f"SCOPE_KIND_{scope.kind.upper()}"), id=scope.id)
+    return envelope_pb2.Scope(kind=_SCOPE_KIND[scope.kind], id=scope.id)
+
+
+def present_us(clock: Clock) -> int:
+    """The present of a question that names no time: what was said just now has begun, by the clock of whoever said it."""
+    return clock.now_us() + _AHEAD_US
 
 
 def own_scope(user: str) -> Scope:
@@ -43,7 +56,13 @@ def scopes_of(named: Iterable[envelope_pb2.Scope], user: str, names: Sequence[st
 def view_of(
     scopes: Sequence[Scope], filters: semantic_pb2.SearchFilters, now_us: int, as_of_us: int = 0, known_as_of_us: int = 0
 ) -> View:
-    """The view that a question's filters describe."""
+    """The view that a question's filters describe; InvalidMessage where one of them names what there is not."""
+    for named, known in ((filters.kinds, KINDS), (filters.tiers, TIERS), (filters.statuses, STATUSES)):
+        unknown = sorted(set(named) - set(known))
+        if unknown:
+            raise InvalidMessage(f"A filter names {', '.join(unknown)}; known are {', '.join(known)}")
+    if filters.until_us and filters.since_us > filters.until_us:
+        raise InvalidMessage("A filter's since lies behind its until")
     return View(
         scopes=tuple(scopes), now_us=now_us, kinds=tuple(filters.kinds), tiers=tuple(filters.tiers),
         statuses=tuple(filters.statuses), session_id=filters.session_id, since_us=filters.since_us,
@@ -62,8 +81,26 @@ def record_message(memory: Memory, evidence: Sequence[Evidence]) -> semantic_pb2
         created_at_us=memory.created_at_us, updated_at_us=memory.updated_at_us, version=memory.version,
         superseded_by=id_text(memory.superseded_by), variant_of=id_text(memory.variant_of),
         pinned=memory.pinned, immutable=memory.immutable, access_count=memory.access_count,
-        sources=[_source(one) for one in evidence if one.method != REPLAY],
+        # What sleep wrote rests on nothing but what it repeats.
+        sources=[_source(one) for one in evidence if one.method != REPLAY or is_derived(memory)],
         temporal_type=memory.temporal_type, owner=memory.owner,
+    )  # fmt: skip
+
+
+def shown_message(memory: Memory, first: Evidence | None, events: Sequence[bytes], letters: int) -> semantic_pb2.MemoryRecord:
+    """What a context weighs and shows of a memory: its text cut at `letters`, its oldest evidence without what was sent
+    along with it, of the rest the events alone. Records are made by the hundred for one question.
+    """
+    sources = [semantic_pb2.EvidenceSource(event_id=event) for event in events[1:]]
+    if first is not None:
+        sources.insert(0, semantic_pb2.EvidenceSource(
+            event_id=first.event_id, role=first.role, name=first.name, said_at_us=first.said_at_us, session_id=first.session_id,
+        ))  # fmt: skip
+    return semantic_pb2.MemoryRecord(
+        memory_id=id_text(memory.memory_id), session_id=memory.session_id, kind=memory.kind, text=memory.text[:letters],
+        tier=memory.tier, sub_tier=memory.sub_tier, status=memory.status, entities=memory.entities, language=memory.language,
+        confidence=memory.confidence, importance=memory.importance, utility=memory.utility, valid_from_us=memory.valid_from_us,
+        valid_until_us=_end(memory.valid_until_us), created_at_us=memory.created_at_us, pinned=memory.pinned, sources=sources,
     )  # fmt: skip
 
 
@@ -75,9 +112,13 @@ def evolution_message(change: Evolution) -> semantic_pb2.EvolutionRecord:
     )  # fmt: skip
 
 
+@lru_cache(4096)
 def id_text(memory_id: bytes | None) -> str:
     """A memory id as it goes to clients; "" for none."""
-    return "" if memory_id is None else str(uuid.UUID(bytes=memory_id))
+    if memory_id is None:
+        return ""
+    digits = memory_id.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def id_bytes(text: str) -> bytes:

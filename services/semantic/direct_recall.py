@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import uuid
+from collections.abc import Collection, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from aico_memory.contracts.v1 import context_pb2
@@ -10,15 +11,20 @@ from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Surface
 from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.gate.statement import Known
-from aico_memory.domain.memory import OPEN, Memory, Scope
+from aico_memory.domain.memory import OPEN, RECORD, Memory, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recall
 from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.question import Question, understand
+from aico_memory.domain.retrieval.directness import left_over
 from aico_memory.domain.scopes import subject_in
+from aico_memory.ids import derive_id
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import id_text
 
+# Letters of a message that states something.
+STATEMENT = 300
+_ID = 16
 # Items looked at of one predicate, and predicates that a question may mean.
 _OF_PREDICATE, _PREDICATES = 20, 6
 
@@ -29,6 +35,10 @@ class Recalled(NamedTuple):
     results: Sequence[context_pb2.RecalledFact]
     memories: Sequence[Memory]
     language: str
+    # For each of them, words of the question that it does not speak of; only where they were asked for.
+    left_over: Sequence[frozenset[str]] = ()
+    # The questions, and the items that their wording led to.
+    read: Sequence[tuple[Question, Sequence[Known]]] = ()
 
 
 NOTHING = Recalled((), (), "")
@@ -44,21 +54,34 @@ class DirectRecall:
         self._default_language = default_language
 
     def recall(
-        self, request: context_pb2.CandidatesRequest, names: Collection[str], scopes: Sequence[Scope], now_us: int
-    ) -> Recalled:
-        """What answers the questions and was true then; nothing where their wording names no predicate."""
+        self, request: context_pb2.CandidatesRequest, names: Collection[str], scopes: Sequence[Scope], now_us: int,
+        ignored: Set[str] | None = None, among: Sequence[bytes] = (), read: Sequence[tuple[Question, Sequence[Known]]] = (),
+    ) -> Recalled:  # fmt: skip
+        """What answers the questions and was true then; nothing where their wording names no predicate.
+
+        With `ignored`, folded function words, it is told what of a question each answer does not speak of. `among`: items
+        that match the question, which answer it where it is asked by a name that no table knows ("my favourite colour");
+        `read` is what the same request told before.
+        """
         grammar = self._grammar(request.questions[0], scopes)
         if grammar is None:
             return NOTHING
         as_of_us, known_us = request.as_of_us or now_us, request.known_as_of_us or OPEN
+        read = read or [
+            (question, list(self._items(question, names, scopes)) if question.predicates else [])
+            for text in request.questions[1:] or request.questions
+            for question in (understand(text, grammar, self._tables, as_of_us, request.zone or "UTC"),)
+        ]
+        matching = list(self._matching(among, scopes)) if among else []
+        known = frozenset(name.casefold() for name in names)
         results: list[context_pb2.RecalledFact] = []
+        left: list[frozenset[str]] = []
         memories: dict[bytes, Memory] = {}
-        for text in request.questions[1:] or request.questions:
-            question = understand(text, grammar, self._tables, as_of_us, request.zone or "UTC")
-            items = list(self._items(question, names, scopes)) if question.predicates else []
+        for question, of_wording in read:
+            items = [*of_wording, *matching]
             if not items:
                 continue
-            by_id = {known.memory.memory_id: known.memory for known in items}
+            by_id = {item.memory.memory_id: item.memory for item in items}
             histories = {} if known_us == OPEN else self._store.histories(list(by_id))
             held = held_of(by_id_order(items), histories, known_us, names)
             for one in recall(question, held, as_of_us, self._tables, _no_likeness, self._figures):
@@ -66,6 +89,8 @@ class DirectRecall:
                 if memory.memory_id in memories:
                     continue
                 memories[memory.memory_id] = memory
+                if ignored is not None:
+                    left.append(left_over(question, one, self._tables, known, ignored))
                 results.append(
                     context_pb2.RecalledFact(
                         id=id_text(memory.memory_id), memory=one.fact.text, value=one.fact.value,
@@ -73,7 +98,13 @@ class DirectRecall:
                         confidence=memory.confidence,
                     )
                 )  # fmt: skip
-        return Recalled(results, list(memories.values()), grammar.code)
+        return Recalled(results, list(memories.values()), grammar.code, left, read)
+
+    def texts(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> frozenset[bytes]:
+        """Those of these messages that are too long for a statement: of a text rules misread more."""
+        records = {derive_id(uuid.UUID(bytes=one), RECORD).bytes: one for one in event_ids if len(one) == _ID}
+        found = (known.memory for known in self._store.known(list(records), scopes))
+        return frozenset(records[memory.memory_id] for memory in found if len(memory.text) > STATEMENT)
 
     def _items(self, question: Question, names: Collection[str], scopes: Sequence[Scope]) -> Iterator[Known]:
         likely = sorted(question.predicates, key=lambda name: -question.predicates[name])[:_PREDICATES]
@@ -94,6 +125,13 @@ class DirectRecall:
             for subject in dict.fromkeys(subjects):
                 for predicate in wanted:
                     yield from self._read(scope, subject, predicate)
+
+    def _matching(self, among: Sequence[bytes], scopes: Sequence[Scope]) -> Iterator[Known]:
+        """These items, and whatever else was said of the same."""
+        readings = {(one.memory.scope, one.subject, one.predicate): one for one in self._store.known(among, scopes)}
+        for scope, subject, predicate in readings:
+            if predicate:
+                yield from self._read(scope, subject, predicate)
 
     def _read(self, scope: Scope, subject: str, predicate: str) -> Sequence[Known]:
         return self._store.by_predicate(scope, subject, predicate, _OF_PREDICATE)

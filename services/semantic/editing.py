@@ -10,10 +10,12 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.domain.formation.entities import extract_entities
 from aico_memory.domain.formation.language import guess_language
 from aico_memory.domain.gate.rewording import key_for, restated, reworded
-from aico_memory.domain.gate.statement import Known, withdrawal
+from aico_memory.domain.gate.statement import UNSAID, Known, withdrawal
 from aico_memory.domain.lifecycle import withdrawn
 from aico_memory.domain.memory import RECORD, Evidence, Evolution, Memory
+from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.strength.confidence import written_confidence
+from aico_memory.domain.strength.forgetting import awakened
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.errors import AccessDenied, ImmutableItem, InvalidMessage, NotFound, ReadOnly, RefusedTransition
 from aico_memory.ids import derive_id
@@ -25,15 +27,17 @@ from services.semantic.forming import Forming, Prepared, facts_of
 from services.semantic.gating import Gating
 from services.semantic.graphing import Graphing
 from services.semantic.saying import Said
+from services.semantic.sleep.deriving import derived_from, set_aside
 from services.semantic.tokens import FormationRules
 from services.semantic.writing import announce
 
 EDITABLE = ("active", "candidate", "shadow")
 _EXPLICIT = "user_explicit"
+_LIFT = "Lift its anchor first (`pin --mutable`), then change it."
 
 
 class Editing:
-    """The verbs `update` and `delete`."""
+    """The verbs `update`, `anchor` and `delete`."""
 
     def __init__(
         self,
@@ -67,8 +71,10 @@ class Editing:
             updated_at_us=at_us, superseded_by=memory.memory_id, version_of=memory.memory_id, pinned=False,
         )  # fmt: skip
         language = guess_language(message.text, self._rules.languages)
+        # Whoever edits it does not want it to rest.
         edited = replace(
-            memory, text=message.text, language=language, recorded_at_us=at_us, updated_at_us=at_us, version=memory.version + 1,
+            awakened(memory, at_us), text=message.text, language=language, recorded_at_us=at_us, updated_at_us=at_us,
+            version=memory.version + 1,
             entities=extract_entities(message.text, self._rules.gazetteer, language), write_source="manual",
         )  # fmt: skip
         transaction.put_item(replace(known, memory=former), self._rules.tokens(former), event.global_sequence)
@@ -92,6 +98,27 @@ class Editing:
             self._say_anew(transaction, event, memory, message.text)
         return edited
 
+    def anchor(self, transaction: SemanticTransaction, event: Event) -> Memory:
+        """Pin a memory, make it immutable, or lift either. Raises NotFound, AccessDenied, RefusedTransition, ReadOnly."""
+        message = event.message
+        known = self._changeable(transaction, event)
+        memory, at_us = known.memory, event.occurred_us
+        after = replace(
+            memory, pinned=message.pinned if message.HasField("pinned") else memory.pinned,
+            immutable=message.immutable if message.HasField("immutable") else memory.immutable, updated_at_us=at_us,
+        )  # fmt: skip
+        if (after.pinned, after.immutable) == (memory.pinned, memory.immutable):
+            return memory
+        if after.pinned and not memory.pinned:
+            # What is held fast does not rest.
+            after = awakened(after, at_us)
+        transaction.put_item(replace(known, memory=after), None, event.global_sequence)
+        reason = message.reason or "anchored"
+        for change in differences(memory, after, at_us, event.event_id.bytes, reason):
+            transaction.add_evolution(change)
+        announce(transaction, event.event_id, at_us, event.user, memory.scope, "updated", [memory.memory_id], reason, "anchor")
+        return after
+
     def invalidate(self, transaction: SemanticTransaction, event: Event) -> Memory:
         """Delete means withdraw: seen no more, except by who asks what was known before. Raises NotFound, ImmutableItem.
 
@@ -102,16 +129,28 @@ class Editing:
         if known.memory.status == "invalid":
             return known.memory
         if known.memory.immutable:
-            raise ImmutableItem(f"The memory {id_text(known.memory.memory_id)} is immutable")
-        gone = self._withdraw(transaction, event, known)
+            raise ImmutableItem(f"The memory {id_text(known.memory.memory_id)} is immutable", _LIFT)
         taken = [known.memory.memory_id]
-        for other in self._resting(transaction, known):
-            if not other.memory.immutable and other.memory.status != "invalid":
-                self._withdraw(transaction, event, other)
-                taken.append(other.memory.memory_id)
+        if is_derived(known.memory):
+            # What sleep wrote goes alone: the items that it told stand on their own.
+            taken += self._set_aside(transaction, event, [known])[1:]
+            gone = self._withdraw(transaction, event, known)
+        else:
+            gone = self._withdraw(transaction, event, known)
+            for other in self._resting(transaction, known):
+                if not other.memory.immutable and other.memory.status != "invalid":
+                    self._withdraw(transaction, event, other)
+                    taken.append(other.memory.memory_id)
+            # No summary tells what is gone; sleep writes them anew.
+            taken += self._set_aside(transaction, event, derived_from(transaction, taken, gone.scope))
         reason = event.message.reason or "deleted"
         announce(transaction, event.event_id, event.occurred_us, event.user, gone.scope, "invalidated", taken, reason, "delete")
         return gone
+
+    @staticmethod
+    def _set_aside(transaction: SemanticTransaction, event: Event, derived: Sequence[Known]) -> list[bytes]:
+        active = [one for one in derived if one.memory.status == "active"]
+        return set_aside(transaction, active, event.occurred_us, event.event_id, event.global_sequence, "what it told is gone")
 
     def _withdraw(self, transaction: SemanticTransaction, event: Event, known: Known) -> Memory:
         before, at_us = known.memory, event.occurred_us
@@ -122,7 +161,7 @@ class Editing:
         held = transaction.statement(before.memory_id)
         if held is not None and held[1] == "kept":
             mark = derive_id(uuid.UUID(bytes=before.memory_id), "withdrawn").bytes
-            transaction.keep_statement(withdrawal(held[0], mark, event.event_id.bytes, at_us), "kept")
+            transaction.keep_statement(withdrawal(held[0], mark, event.event_id.bytes, at_us, event.global_sequence), "kept")
         elif held is not None:
             transaction.drop_statement(before.memory_id)
         self._graphing.follow(transaction, [replace(known, memory=gone)])
@@ -133,7 +172,7 @@ class Editing:
         memory = known.memory
         events = {one.event_id for one in transaction.evidence(memory.memory_id)}
         others = {one for event_id in sorted(events) for one in transaction.items_of_event(event_id)} - {memory.memory_id}
-        found = transaction.known(sorted(others), [memory.scope])
+        found = [one for one in transaction.known(sorted(others), [memory.scope]) if not is_derived(one.memory)]
         if memory.kind != RECORD:
             return [one for one in found if one.memory.kind == RECORD]
         counts = transaction.evidence_counts([one.memory.memory_id for one in found])
@@ -157,7 +196,9 @@ class Editing:
         if held is not None:
             statement, state = held
             for one in transaction.statements(edited.scope, statement.key, 10_000) if state == "kept" else ():
-                repeats = one.fact.object_key == known.object_key and one.statement_id != edited.memory_id
+                # That an earlier stretch of the value ran out stays true.
+                said = one.fact.act not in UNSAID and one.fact.object_key == known.object_key
+                repeats = said and one.statement_id != edited.memory_id
                 if repeats and not transaction.known([one.statement_id], [edited.scope]):
                     transaction.drop_statement(one.statement_id)
             transaction.keep_statement(restated(statement, item, edited.text, event.occurred_us), state)
@@ -188,12 +229,16 @@ class Editing:
         self._gating.take(transaction, Prepared(known_now, replace(formed, facts=facts, foresight=plans), vectors))
 
     def _editable(self, transaction: SemanticTransaction, event: Event) -> Known:
+        known = self._changeable(transaction, event)
+        if known.memory.immutable:
+            raise ImmutableItem(f"The memory {id_text(known.memory.memory_id)} is immutable", _LIFT)
+        return known
+
+    def _changeable(self, transaction: SemanticTransaction, event: Event) -> Known:
         known = self._owned(transaction, event)
         memory = known.memory
-        if memory.immutable:
-            raise ImmutableItem(f"The memory {id_text(memory.memory_id)} is immutable")
         if memory.status not in EDITABLE:
-            raise RefusedTransition(f"A memory that is {memory.status} cannot be edited")
+            raise RefusedTransition(f"A memory that is {memory.status} cannot be changed")
         if memory.kind != RECORD and self._gating.policy(transaction, memory.scope).read_only:
             raise ReadOnly(f"The items of {memory.scope.key} are read-only")
         return known

@@ -18,11 +18,13 @@ from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import evolution_message, id_bytes, id_text, record_message
+from services.semantic.writing import GATE_FAILED
 
 # Explanations that one report counts.
 REPORTED = 10_000
 # Memories and events in one answer.
 _SHOWN = 100
+NOTHING_STATED = "nothing is stated that a rule reads"
 _ID_BYTES = 16
 
 
@@ -104,6 +106,13 @@ class Explaining:
         )
 
 
+def _trace(explanation: Explanation) -> Sequence[str]:
+    """What was found in a message; of one that nothing holds back and that states nothing, that it does not."""
+    if explanation.filtered or explanation.outcomes or any(line.startswith(GATE_FAILED) for line in explanation.trace):
+        return explanation.trace
+    return (*explanation.trace, NOTHING_STATED)
+
+
 def item_message(known: Known, evidence: Sequence[Evidence], names: Sequence[str]) -> semantic_pb2.MemoryRecord:
     """A memory with its reading, as whoever goes by `names` knows it."""
     record = record_message(known.memory, evidence)
@@ -118,7 +127,7 @@ def explanation_message(explanation: Explanation) -> write_path_pb2.EventExplana
         event_id=explanation.event_id, filtered=explanation.filtered,
         classes=[semantic_pb2.RankedShare(feature=name, value=score) for name, score in explanation.classes],
         density=explanation.density, emotion=explanation.emotion, valence=explanation.valence, arousal=explanation.arousal,
-        language=explanation.language, strong=explanation.strong, trace=explanation.trace,
+        language=explanation.language, strong=explanation.strong, trace=_trace(explanation),
         outcomes=map(_outcome_message, explanation.outcomes),
     )  # fmt: skip
 

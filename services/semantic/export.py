@@ -25,6 +25,7 @@ _PAGE_BYTES = 3 * 1024 * 1024
 # Depend on when the machines did something, not on what was said.
 OPERATIONAL = (
     "received_at_us",
+    "heard",
     "access_count",
     "last_accessed_us",
     "reference_count",
@@ -35,6 +36,7 @@ OPERATIONAL = (
 )
 OMITTED = (
     *(f"{SECTION}.{name}" for name in OPERATIONAL), f"{SECTION}.evidence[{REPLAY}]", f"{SECTION}.vector",
+    f"{SECTION}.statement.heard",
     "semantic.co_activation", "semantic.question", "semantic.upkeep", "semantic.write_usage",
 )  # fmt: skip
 
@@ -101,7 +103,9 @@ class _Beside:
         found["reading"] = [known.subject, known.predicate, known.value, known.object_key, known.single_valued]
         stated = self._store.statement(memory.memory_id)
         if stated is not None:
-            found["statement"] = {**asdict(stated[0]), "state": stated[1]}
+            told = asdict(stated[0])
+            del told["heard"]
+            found["statement"] = {**told, "state": stated[1]}
         edge = self._store.edge_of(memory.memory_id)
         if edge is not None:
             found["edge"] = asdict(edge)

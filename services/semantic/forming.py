@@ -17,10 +17,11 @@ from aico_memory.domain.formation.entities import Gazetteer
 from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.gate.score import asked_in
 from aico_memory.domain.memory import OPEN, Scope
 from aico_memory.domain.scopes import scope_of, shared
 from aico_memory.errors import AicoMemoryError, BusUnavailable, InvalidMessage, TooLarge
-from aico_memory.settings.write_path import WorkSettings
+from aico_memory.settings.write_path import ScoreSettings, WorkSettings
 from aico_memory.stores.semantic.item_port import ItemReads, Vector
 from services.semantic.embedding import Embedder
 from services.semantic.saying import Said, said_by
@@ -59,6 +60,8 @@ class Prepared:
     said: Said
     formed: Formed
     vectors: Vectors
+    # What the person asks with it; empty where nothing, or nothing but small talk.
+    asked: str = ""
 
 
 class RecentTexts:
@@ -121,7 +124,9 @@ class Forming:
         gazetteer: Gazetteer,
         embedder: Embedder,
         figures: WorkSettings,
+        score: ScoreSettings,
         log: FilteringBoundLogger,
+        give_way: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reads = reads
@@ -130,7 +135,9 @@ class Forming:
         self._gazetteer = gazetteer
         self._embedder = embedder
         self._figures = figures
+        self._score = score
         self._log = log
+        self._give_way = give_way
         self._clock = clock
         self._recent = RecentTexts(reads, figures)
         self._ready: dict[uuid.UUID, Prepared] = {}
@@ -147,11 +154,16 @@ class Forming:
             self._recent.forget()
         self._committed = False
         sides = [said for event in events for said in said_by(event)]
-        formed = [(said, self._form(said, self._recent.before(said))) for said in sides]
-        texts = [fact.text for _, one in formed for fact in facts_of(one)]
+        formed = []
+        for said in sides:
+            self._give_way()
+            one = self._form(said, self._recent.before(said))
+            formed.append((said, one, self._asked(said, one)))
+        texts = [fact.text for _, one, _ in formed for fact in facts_of(one)]
+        texts += [asked for _, _, asked in formed if asked]
         texts += [text for event in events for text in self._beside(event)]
         self._vectors = self.embed(texts)
-        self._ready = {said.event_id: Prepared(said, one, self._vectors) for said, one in formed}
+        self._ready = {said.event_id: Prepared(said, one, self._vectors, asked) for said, one, asked in formed}
 
     def committed(self) -> None:
         """What was prepared is stored."""
@@ -213,6 +225,9 @@ class Forming:
             fingerprint = answer.fingerprint
             found.update((text, np.asarray(row, np.float32)) for text, row in zip(part, answer.vectors, strict=True))
         return Vectors(fingerprint, found)
+
+    def _asked(self, said: Said, formed: Formed) -> str:
+        return asked_in(said.text, self._score) if said.role == "user" and not formed.filtered else ""
 
     def _beside(self, event: Event) -> list[str]:
         """Texts of an event that says nothing itself: of an edit, of what waited for sleep, of what a model read."""

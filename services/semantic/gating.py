@@ -19,6 +19,7 @@ from aico_memory.domain.gate.statement import CLOSING, Known, Neighbour, Stateme
 from aico_memory.domain.memory import Scope
 from aico_memory.domain.recall.matching import same_object
 from aico_memory.domain.scopes import GLOBAL
+from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.strength.importance import Channels
 from aico_memory.ids import derive_id
 from aico_memory.settings.memory_model import MemoryModelSettings
@@ -126,7 +127,7 @@ class Gating:
             scope=said.scope, owner=said.owner, said_at_us=said.said_at_us, received_at_us=said.occurred_us, fact=fact,
             confidence=0.0, role=said.role, session_id=said.session_id, group_id=said.group_id, project_id=said.project_id,
             speaker=said.name, valence=formed.valence, arousal=formed.arousal, emotion=formed.emotion,
-            metadata_json=said.metadata_json,
+            metadata_json=said.metadata_json, heard=said.sequence,
         )  # fmt: skip
 
     def _judged(
@@ -173,7 +174,7 @@ class Gating:
         if fact.act != "assert" or fact.corrected:
             read += reads.by_object(scope, fact.corrected or fact.object_key, work.readings)
             read += reads.newest(scope, work.readings)
-        fresh = {one.memory.memory_id: one for one in read if one.memory.memory_id not in alike}
+        fresh = {one.memory.memory_id: one for one in read if one.memory.memory_id not in alike and not is_derived(one.memory)}
         near = reads.similarities(list(fresh), vectors.fingerprint, vector) if vector is not None else {}
         return [*alike.values(), *(Neighbour(one, near.get(memory_id, 0.0)) for memory_id, one in fresh.items())]
 
@@ -229,11 +230,21 @@ class Gating:
         known = {one.memory.memory_id: one for one in (*by_key, *variants)}
         wanted = [one for one in (decision.target, part.statement_id) if one and one not in known]
         known |= {one.memory.memory_id: one for one in reads.known(wanted, [part.scope])}
-        return Standing(self.said_under(reads, part), known, reads.evidence_counts(list(known)))
+        return Standing(self.said_under(reads, part, by_key), known, reads.evidence_counts(list(known)))
 
-    def said_under(self, reads: ItemReads, part: Statement) -> tuple[Statement, ...]:
-        """What was stated under its key, as far back as its history is told from."""
-        return tuple(reads.statements(part.scope, part.key, self._figures.work.statements))
+    def said_under(self, reads: ItemReads, part: Statement, by_key: Sequence[Known]) -> tuple[Statement, ...]:
+        """What was stated under its key, as far back as its history is told from, and whatever founded what still holds."""
+        most = self._figures.work.statements
+        said = reads.statements(part.scope, part.key, most)
+        if len(said) < most:
+            return tuple(said)
+        # What holds has to be told of: left out, it would stand open beside what takes its place.
+        held = {one.statement_id for one in said}
+        open_ids = (
+            one.memory.memory_id for one in by_key if one.memory.status == "active" and one.memory.memory_id not in held
+        )
+        founding = (reads.statement(memory_id) for memory_id in open_ids)
+        return (*(found[0] for found in founding if found is not None and found[1] == "kept"), *said)
 
     def _outcome(self, judged: _Judged) -> Outcome:
         return outcome(

@@ -21,7 +21,7 @@ from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticStore, SemanticTransaction
-from services.semantic.convert import id_bytes, id_text, record_message, scope_message
+from services.semantic.convert import id_bytes, id_text, present_us, record_message, scope_message
 from services.semantic.reach import asker_of
 
 _LIMIT, _MOST = 100, 1000
@@ -76,7 +76,7 @@ class GraphAnswers:
     def neighbours(self, event: Event) -> temporal_pb2.GraphAnswer:
         """Edges of an entity as of a moment, with what stands at their other end. NotFound where nobody bears the name."""
         request: temporal_pb2.NeighboursRequest = event.message
-        at_us, known_us = request.as_of_us or self._clock.now_us(), request.known_as_of_us or OPEN
+        at_us, known_us = request.as_of_us or present_us(self._clock), request.known_as_of_us or OPEN
         answer = temporal_pb2.GraphAnswer()
         for graph in self._graphs(event, known_us):
             state = graph.at(at_us, known_us)
@@ -91,7 +91,7 @@ class GraphAnswers:
     def paths(self, event: Event) -> temporal_pb2.GraphPaths:
         """Ways between two entities as of a moment, the shortest first; none where they are not connected."""
         request: temporal_pb2.PathsRequest = event.message
-        at_us, known_us = request.as_of_us or self._clock.now_us(), request.known_as_of_us or OPEN
+        at_us, known_us = request.as_of_us or present_us(self._clock), request.known_as_of_us or OPEN
         hops, most = min(request.max_hops or _PATH_HOPS, _MOST_HOPS), _count(request.limit)
         found: list[temporal_pb2.GraphPath] = []
         known = {request.start: False, request.goal: False}
@@ -113,7 +113,7 @@ class GraphAnswers:
     def changed(self, event: Event) -> temporal_pb2.GraphChanges:
         """Edges that held at the end of a time and not at its beginning, and the other way round."""
         request: temporal_pb2.GraphChangesRequest = event.message
-        until_us, known_us = request.until_us or self._clock.now_us(), request.known_as_of_us or OPEN
+        until_us, known_us = request.until_us or present_us(self._clock), request.known_as_of_us or OPEN
         answer = temporal_pb2.GraphChanges()
         for graph in self._graphs(event, known_us):
             came, went = changes(graph.at(request.from_us, known_us), graph.at(until_us, known_us))

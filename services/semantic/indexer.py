@@ -46,8 +46,14 @@ class Indexer:
         self._thread = Thread(target=self._run, name="indexer", daemon=True)
         # One step of maintenance, False where none is asked for; set by whoever owns the jobs.
         self.maintain: Step = _nothing
+        # One step of reading ahead at the start, False where that is done; set by whoever owns what is read.
+        self.prepare: Step = _nothing
         # What else follows the changes, and must see them before they leave the outbox.
         self.follow: Callable[[], None] = lambda: None
+        # Has what was written lately at hand for the questions that come.
+        self.hold: Callable[[Sequence[int]], None] = lambda keys: None
+        # Whether nothing may be written at present; a wake ends the waiting.
+        self.held: Callable[[], bool] = _nothing
         self.model_fingerprint = ""
         self.waits_for = ""
         self.skipped = 0
@@ -77,6 +83,7 @@ class Indexer:
         self.embed(keys)
         self._live.follow()
         self._live.refresh(keys)
+        self.hold(keys)
         # Only now: a kill before this makes the next process do it again.
         self._queue.settle([entry.entry for entry in entries])
         return True
@@ -115,10 +122,12 @@ class Indexer:
             try:
                 self._live.follow()
                 self._progressed()
-                while not self._stop.is_set() and self._step():
+                while not self._stop.is_set() and not self.held() and self._step():
                     self._progressed()
                 self.waits_for = ""
                 wait_ms = self._settings.retry_first_ms
+                while not self._stop.is_set() and not self._work.is_set() and self.prepare():
+                    pass
                 self._work.wait()
                 self._work.clear()
                 continue

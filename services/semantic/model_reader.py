@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from concurrent.futures import wait
 from dataclasses import dataclass, replace
-from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from aico_memory.clock import Clock
@@ -14,23 +12,19 @@ from aico_memory.contracts.v1 import extraction_pb2
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import RECORD, Memory
 from aico_memory.domain.scopes import shared
-from aico_memory.errors import AccessDenied, AicoMemoryError, BusUnavailable, DeadlineExceeded, InvalidMessage, TooLarge
+from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.stores.semantic.port import ReadingQueue, SemanticStore, Unread
 from services.semantic.enriching import fact_of
+from services.semantic.model_thread import REFUSED, ModelThread
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
-# How often it looks whether the time of a message has come, or whether it is told to stop.
-_LOOK_SECONDS = 0.5
-_MARGIN_SECONDS = 5.0
 # The endpoint is not to blame for these: whoever else waits is held back as well.
 _HOLDING = ("budget_", "paused", "busy")
-# The bus will never take it: the rules stand alone.
-_REFUSED = (AccessDenied, InvalidMessage, TooLarge)
 RULES = "rules"
 
 
@@ -40,7 +34,7 @@ class _Counts:
     left_to_rules: int = 0
 
 
-class ModelReader:
+class ModelReader(ModelThread):
     """Asks the model service, publishes what came of it, and only then forgets the message.
 
     A kill in between asks twice and has one effect: the outcome's id derives from the message's.
@@ -50,37 +44,17 @@ class ModelReader:
         self, store: SemanticStore, queue: ReadingQueue, link: LinkPort, clock: Clock, settings: LanguageModelSettings,
         tables: FormationTables, log: FilteringBoundLogger,
     ) -> None:  # fmt: skip
+        super().__init__("model-reader", link, settings)
         self._store = store
         self._queue = queue
-        self._link = link
         self._clock = clock
-        self._settings = settings
         self._relations = frozenset(noun for grammar in tables.grammars.values() for noun in grammar.relations)
         self._log = log
-        self._stop = Event()
-        self._work = Event()
         self._counts = _Counts()
         self._held_until_us = 0
         # An answer that the bus has not taken yet.
         self._untold: tuple[Unread, extraction_pb2.Extraction] | None = None
         self._waits_for = ""
-        self._thread = Thread(target=self._run, name="model-reader", daemon=True)
-
-    def start(self) -> None:
-        """Begin, where a model is configured."""
-        if self._settings.enabled:
-            self._thread.start()
-
-    def wake(self) -> None:
-        """There may be more to read."""
-        self._work.set()
-
-    def close(self) -> None:
-        """Stop; what waits is read after the next start."""
-        self._stop.set()
-        self._work.set()
-        if self._thread.is_alive():
-            self._thread.join()
 
     def status(self) -> dict[str, object]:
         """How many wait, how many were read, and what holds them back."""
@@ -121,19 +95,14 @@ class ModelReader:
             self._tell(unread, extraction)
         return True
 
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            try:
-                while not self._stop.is_set() and self.step():
-                    pass
-            except AicoMemoryError as error:
-                self._waits_for = error.code
-                self._log.info("reading_waits", code=error.code, detail=error.detail)
-            except Exception as error:
-                self._waits_for = type(error).__name__
-                self._log.error("reading_failed", error=type(error).__name__, exc_info=True)
-            self._work.wait(_LOOK_SECONDS)
-            self._work.clear()
+    def failed(self, error: Exception) -> None:
+        """What waits is read later."""
+        if isinstance(error, AicoMemoryError):
+            self._waits_for = error.code
+            self._log.info("reading_waits", code=error.code, detail=error.detail)
+        else:
+            self._waits_for = type(error).__name__
+            self._log.error("reading_failed", error=type(error).__name__, exc_info=error)
 
     def _record(self, unread: Unread) -> Memory | None:
         found = self._store.get([derive_id(uuid.UUID(bytes=unread.event_id), RECORD).bytes], [unread.scope])
@@ -144,19 +113,7 @@ class ModelReader:
             event_id=unread.event_id, text=record.text, speaker=record.speaker, said_at_us=record.said_at_us,
             zone=unread.zone, recent=self._recent(record),
         )  # fmt: skip
-        settings = self._settings
-        seconds = settings.attempts * (settings.timeout_seconds + settings.retry_limit_seconds) + _MARGIN_SECONDS
-        future = self._link.request(request, user=unread.owner, timeout=seconds)
-        waited = 0.0
-        while not wait([future], _LOOK_SECONDS).done:
-            waited += _LOOK_SECONDS
-            if self._stop.is_set():
-                future.cancel()
-                raise BusUnavailable("The reader stops")
-            if waited > seconds:
-                future.cancel()
-                raise DeadlineExceeded("The model service does not answer")
-        answer: extraction_pb2.Extraction = future.result()
+        answer: extraction_pb2.Extraction = self.ask(request, unread.owner)
         return answer
 
     def _as_kept(self, extraction: extraction_pb2.Extraction, record: Memory) -> extraction_pb2.Extraction:
@@ -202,7 +159,7 @@ class ModelReader:
         try:
             for future in self._link.publish([record]):
                 future.result(self._settings.timeout_seconds)
-        except _REFUSED as error:
+        except REFUSED as error:
             self._log.error("reading_refused", code=error.code, event_id=unread.event_id.hex())
         self._untold = None
         self._queue.settle(unread.event_id)

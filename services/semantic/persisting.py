@@ -16,6 +16,7 @@ from aico_memory.domain.gate.statement import Known, Neighbour, Statement
 from aico_memory.domain.gate.tagging import capture, tag_for
 from aico_memory.domain.graph.relations import Sketch, detect, due_for_pruning
 from aico_memory.domain.memory import OPEN, Evolution, Memory
+from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.ids import derive_id
 from aico_memory.settings.memory_model import MemoryModelSettings
@@ -24,6 +25,7 @@ from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import id_text, scope_message
 from services.semantic.graphing import Graphing
+from services.semantic.sleep.deriving import derived_from, set_aside
 from services.semantic.tokens import FormationRules
 
 # What an outcome is called in the news of a change.
@@ -76,11 +78,24 @@ class Persisting:
         elif applied.decision.action in {"CANDIDATE", "SHADOW"}:
             transaction.keep_statement(new, "review")
         transaction.add_relations(applied.relations)
+        self._let_go(transaction, new, changed, standing, sequence)
         self._link(transaction, new, changed, near)
         self._graphing.follow(transaction, changed)
         self._strengthen(transaction, new, changed, standing, sequence)
         if news:
             announce_outcome(transaction, new, applied, [one.memory.memory_id for one in changed])
+
+    @staticmethod
+    def _let_go(
+        transaction: SemanticTransaction, new: Statement, changed: Sequence[Known], standing: Standing, sequence: int
+    ) -> None:
+        """Summaries that tell what is believed no more are told no more, until sleep writes them anew."""
+        before = {key for key, one in (standing.known or {}).items() if one.memory.status == "active"}
+        over = [one.memory.memory_id for one in changed if one.memory.status != "active" and one.memory.memory_id in before]
+        if over:
+            derived = derived_from(transaction, over, new.scope)
+            cause = uuid.UUID(bytes=new.event_id)
+            set_aside(transaction, derived, new.received_at_us, cause, sequence, "what it told is believed no more")
 
     def put(self, transaction: SemanticTransaction, item: Known, before: Known | None, sequence: int) -> bool:
         """Store an item; its words go into the text index where they are new."""
@@ -91,7 +106,8 @@ class Persisting:
         """Beyond the cap of the scope the oldest of low importance go dormant."""
         if not policy.scope_items or transaction.active_count(new.scope) <= policy.scope_items:
             return
-        outlines = transaction.active_outlines(new.scope)
+        # What sleep wrote takes no place from what was said.
+        outlines = [one for one in transaction.active_outlines(new.scope) if not is_derived(one)]
         due = due_dormant(outlines, policy, self._model.importance.high)
         for item in transaction.known(due, [new.scope]):
             resting = replace(item, memory=replace(item.memory, tier="dormant", updated_at_us=new.said_at_us))
@@ -148,7 +164,7 @@ class Persisting:
             return
         others = {one.known.memory.memory_id: one.known.memory for one in near if one.known.memory.status == "active"}
         mentioning = transaction.mentioning(new.scope, fresh.memory.entities, self._figures.work.neighbours)
-        others |= {one.memory.memory_id: one.memory for one in mentioning}
+        others |= {one.memory.memory_id: one.memory for one in mentioning if not is_derived(one.memory)}
         others.pop(fresh.memory.memory_id, None)
         mine = self._sketch(fresh.memory)
         found = [detect(mine, self._sketch(other), new.said_at_us, self._model.graph) for other in others.values()]
@@ -157,7 +173,7 @@ class Persisting:
             transaction.drop_relations(due_for_pruning(transaction.scope_relations(new.scope), self._model.graph))
 
     def _sketch(self, memory: Memory) -> Sketch:
-        words = frozenset(self._rules.content_words(memory))
+        words = self._rules.content_words(memory)
         return Sketch(memory.memory_id, memory.kind, words, frozenset(memory.entities))
 
     def _strengthen(

@@ -12,6 +12,7 @@ from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import Evolution, Scope
 from aico_memory.domain.scopes import readable, subject_for, subject_in
+from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.temporal.versions import Version, version_of_memory
 from aico_memory.errors import NotFound, TooLarge
 from aico_memory.settings.identity import IdentitySettings
@@ -111,7 +112,9 @@ class Reach:
                     f"More than {self._most} facts of {scope.key} would have to be looked at",
                     "Name a predicate, or raise memory_model.evolution.looked_at.",
                 )
-            yield from (one for one in page if not subject or asker.subject(one) == subject.casefold())
+            # What sleep wrote of facts is none itself.
+            facts = (one for one in page if not is_derived(one.memory))
+            yield from (one for one in facts if not subject or asker.subject(one) == subject.casefold())
             if len(page) < _PAGE:
                 return
             after = page[-1].memory.memory_id

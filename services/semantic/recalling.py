@@ -27,6 +27,7 @@ from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
+from services.semantic.convert import present_us
 
 DEFAULT_ZONE = "UTC"
 _PAGE = 500
@@ -53,7 +54,7 @@ class Recalling:
         request: context_pb2.RecallRequest = event.message
         names = frozenset(self._identity.names(event.user))
         scopes = readable(sorted(names), request.group_id, request.project_id)
-        as_of_us = request.as_of_us or self._clock.now_us()
+        as_of_us = request.as_of_us or present_us(self._clock)
         known_us = request.known_as_of_us or OPEN
         grammar = self._grammar(request, scopes)
         if grammar is None:

@@ -13,6 +13,7 @@ from aico_memory.domain.gate.decide import thresholds_for
 from aico_memory.domain.gate.explain import Outcome
 from aico_memory.domain.gate.review import WAITING, Reviewed, promote, queue, reject
 from aico_memory.domain.gate.statement import Known, Statement
+from aico_memory.domain.guardrails.labels import ReviewLabel
 from aico_memory.domain.lifecycle import require_transition
 from aico_memory.domain.memory import Scope
 from aico_memory.domain.scopes import GLOBAL, readable
@@ -87,6 +88,12 @@ class Reviewing:
         transaction.put_item(after, None, event.global_sequence)
         for change in reviewed.changes:
             transaction.add_evolution(replace(change, reason=f"{change.reason}: {message.reason}".rstrip(": ")))
+        transaction.labels().put_review(
+            ReviewLabel(
+                waiting.memory.memory_id, event.occurred_us, waiting.memory.kind, waiting.memory.confidence,
+                message.decision == PROMOTE,
+            )
+        )  # fmt: skip
         _announce(transaction, event, reviewed, message.decision, others)
         decision = reviewed.applied.decision if reviewed.applied else None
         return write_path_pb2.ReviewOutcome(
@@ -109,7 +116,7 @@ class Reviewing:
         known = {one.memory.memory_id: one for one in (*by_key, *variants, *(one.known for one in near))}
         known.pop(memory.memory_id, None)
         counts = transaction.evidence_counts([*known, memory.memory_id])
-        said = self._gating.said_under(transaction, statement)
+        said = self._gating.said_under(transaction, statement, by_key)
         standing = Standing(said, known, counts)
         thresholds = thresholds_for(vectors.fingerprint, self._figures)
         reviewed = promote(

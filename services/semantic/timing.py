@@ -19,7 +19,7 @@ from aico_memory.runtime.trend_answers import trend_answer
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import EvolutionSettings
 from aico_memory.stores.semantic.port import SemanticStore
-from services.semantic.convert import id_text, scope_message
+from services.semantic.convert import id_text, present_us, scope_message
 from services.semantic.reach import Asker, Meant, Reach, asker_of
 
 VALUE, CONFIDENCE, UTILITY = "value", "confidence", "utility"
@@ -42,7 +42,7 @@ class Timing:
         """What was true at a moment, as believed at another."""
         request: temporal_pb2.StateRequest = event.message
         asker = asker_of(event, self._identity)
-        at_us = request.at_us or self._clock.now_us()
+        at_us = request.at_us or present_us(self._clock)
         known_us = at_us if request.snapshot else request.known_as_of_us or OPEN
         meant = self._reach.meant(request.about, asker)
         held = self._reach.of_kinds(at(meant.versions, at_us, known_us), meant, request.about.kinds)
@@ -110,8 +110,7 @@ class Timing:
         """The item that is asked for; of a reading the one that holds now."""
         if about.memory_id:
             return next(one for one in meant.items.values() if id_text(one.memory.memory_id) == about.memory_id.lower())
-        now_us = self._clock.now_us()
-        held = at(meant.versions, now_us, OPEN)
+        held = at(meant.versions, present_us(self._clock), OPEN)
         if len(held) != 1:
             raise NotFound(f"{len(held)} facts of that hold now", "Give the memory_id of one.")
         return meant.item(held[0])

@@ -48,14 +48,18 @@ class WritePath:
         embedder: Embedder,
         settings: Settings,
         log: FilteringBoundLogger,
+        give_way: Callable[[], None],
     ) -> None:
         figures, model = settings.write_path, settings.memory_model
         self._work = figures.work
-        self.forming = Forming(reads, tables, rules.gazetteer, embedder, figures.work, log)
+        # Beginning of the day for which what is not kept longer has gone: in a transaction that stands, and in the present one.
+        self._pruned_us = self._pruning_us = 0
+        self.forming = Forming(reads, tables, rules.gazetteer, embedder, figures.work, figures.score, log, give_way)
         self.graphing = Graphing(model.graph)
         self.persisting = Persisting(rules, self.graphing, model, figures)
         self.gating = Gating(tables, self.persisting, model, figures)
-        self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting)
+        asked = max(figures.score.recent_queries, settings.consolidation.importance_questions)
+        self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting, asked, give_way)
         self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
         self.enriching = Enriching(self.forming, self.gating, settings.language_model)
         self.activation = Activation(figures, model.retention, settings.identity)
@@ -66,6 +70,7 @@ class WritePath:
             topic_of(extraction_pb2.FactsExtracted).name: self.enriching.take,
             topic_of(semantic_pb2.UpdateMemory).name: self._update,
             topic_of(semantic_pb2.InvalidateMemory).name: self._invalidate,
+            topic_of(semantic_pb2.AnchorMemory).name: self._anchor,
             topic_of(semantic_pb2.ReplayExperiences).name: self.writing.replay,
             topic_of(semantic_pb2.MemoriesUsed).name: self.activation.note_use,
             topic_of(semantic_pb2.Reindex).name: ask_for_maintenance,
@@ -73,16 +78,29 @@ class WritePath:
 
     def prepare(self, events: Sequence[Event]) -> None:
         """Read what the events state and embed it, before the transaction."""
+        self._pruning_us = self._pruned_us
         self.forming.prepare(events)
 
     def applied(self, transaction: SemanticTransaction, event: Event) -> None:
-        """After each event: what a model is to read is queued; now and then, what is not kept longer goes."""
+        """After each event: what a model is to read is queued; with the first of a day, what is not kept longer goes."""
         self.enriching.queue(transaction, event)
-        if event.global_sequence % self._work.pruned_every == 0:
-            transaction.forget_before(event.occurred_us - round(self._work.kept_days * _DAY_US), event.occurred_us)
+        # By days of the bus's clock and not by a count of records: how many there are depends on the machine's speed (reports
+        # of use, batches of a replay), and the same stream has to lead to the same state.
+        day_us = (event.received_us or event.occurred_us) // _DAY_US * _DAY_US
+        if day_us > self._pruning_us:
+            self._pruning_us = day_us
+            transaction.forget_before(day_us - round(self._work.kept_days * _DAY_US), day_us)
+
+    def committed(self) -> None:
+        """What was applied stands."""
+        self.forming.committed()
+        self._pruned_us = self._pruning_us
 
     def _update(self, transaction: SemanticTransaction, event: Event) -> None:
         answered(transaction, event, lambda: _page(transaction, self.editing.update(transaction, event)))
+
+    def _anchor(self, transaction: SemanticTransaction, event: Event) -> None:
+        answered(transaction, event, lambda: _page(transaction, self.editing.anchor(transaction, event)))
 
     def _invalidate(self, transaction: SemanticTransaction, event: Event) -> None:
         answered(transaction, event, lambda: _page(transaction, self.editing.invalidate(transaction, event)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event, make_record
@@ -24,25 +24,42 @@ from services.semantic.tokens import FormationRules
 
 # Trouble with what was said; trouble with the store is none of it, and is tried again.
 _OF_THE_STATEMENT = (AicoMemoryError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+# How the trace of a message begins whose statements the gate could not take.
+GATE_FAILED = "the gate failed"
 _CLASHES = frozenset({"invalid_message", "refused_transition", "immutable", "not_found"})
+# Questions kept beyond those that anybody looks at: a night asks for the last ones before it, when newer ones are known.
+_ASKED_SINCE = 100
 _DATA_SOURCE = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
 
 
 class Writing:
     """Messages, turns and results of tools become records, and what they state goes through the gate."""
 
-    def __init__(self, rules: FormationRules, forming: Forming, gating: Gating, waiting: int) -> None:
+    def __init__(
+        self,
+        rules: FormationRules,
+        forming: Forming,
+        gating: Gating,
+        waiting: int,
+        questions: int,
+        give_way: Callable[[], None],
+    ) -> None:
         self._log = get_logger("semantic")
         self._rules = rules
         self._forming = forming
         self._gating = gating
         self._waiting = waiting
+        # So many of the last questions of a scope are kept.
+        self._questions = questions
+        self._give_way = give_way
 
     def write(self, transaction: SemanticTransaction, event: Event) -> None:
         """The one record of each side of the event, whatever the gate decides; a redelivered event changes nothing."""
         for said in said_by(event):
             if self._write_record(transaction, said):
-                self._take(transaction, self._forming.of(said))
+                prepared = self._forming.of(said)
+                self._take(transaction, prepared)
+                self._note_question(transaction, prepared, event.global_sequence)
 
     def replay(self, transaction: SemanticTransaction, event: Event) -> None:
         """Note for each experience that sleep has seen its record, take up what waited, and report the records and items."""
@@ -82,9 +99,20 @@ class Writing:
                 raise
             self._log.error("gate_failed", error=type(error).__name__, exc_info=True)
             said = prepared.said
-            trace = (*prepared.formed.trace, f"the gate failed: {type(error).__name__}")
+            trace = (*prepared.formed.trace, f"{GATE_FAILED}: {type(error).__name__}")
             told = explanation(said.event_id.bytes, replace(prepared.formed, trace=trace), ())
             transaction.explain(told, said.scope, said.owner, said.occurred_us)
+
+    def _note_question(self, transaction: SemanticTransaction, prepared: Prepared, sequence: int) -> None:
+        """What somebody asks tells what the scope attends to: what is said after it, and the order of a replay."""
+        said, vectors = prepared.said, prepared.vectors
+        vector = vectors.of(prepared.asked) if prepared.asked else None
+        if vector is None or not self._questions:
+            return
+        # "How are you?" is about nothing.
+        if self._rules.is_about_something(prepared.asked, prepared.formed.language):
+            at_us, kept = said.said_at_us, self._questions + _ASKED_SINCE
+            transaction.note_question(said.scope, vectors.fingerprint, vector, at_us, kept, sequence)
 
     def _take_up(self, transaction: SemanticTransaction, event: Event) -> Sequence[bytes]:
         """What waited of these experiences, and the oldest of what else waits: nothing waits for ever."""
@@ -93,6 +121,7 @@ class Writing:
         waiting += transaction.waiting(event.user, (), self._waiting)
         written: dict[bytes, None] = {}
         for statement in {one.statement_id: one for one in waiting}.values():
+            self._give_way()
             for outcome in self._gating.take_up(transaction, statement, self._forming.vectors, event.global_sequence):
                 written |= dict.fromkeys(outcome.written)
         return list(written)
@@ -107,6 +136,7 @@ class Writing:
             session_id=said.session_id, group_id=said.group_id, project_id=said.project_id, language=language,
             sub_tier="personal" if said.role == "user" else "observed", data_source=_DATA_SOURCE.get(said.role, "system"),
             entities=extract_entities(said.text, self._rules.gazetteer, language), speaker=said.name,
+            heard=said.sequence,
         )  # fmt: skip
         evidence = Evidence(
             memory_id, said.event_id.bytes, "rule", said.occurred_us, role=said.role, name=said.name,

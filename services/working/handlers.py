@@ -74,9 +74,7 @@ class WorkingHandlers(Handlers):
             "expired": counts.expired,
             "expired_unreplayed": counts.expired_unreplayed,
             "unreadable": counts.unreadable,
-            "alarms": [f"{counts.expired_unreplayed} experiences expired before they were consolidated"]
-            if counts.expired_unreplayed
-            else [],
+            "alarms": [_lost(counts.expired_unreplayed)] if counts.expired_unreplayed else [],
         }
 
     def export(self, user: str, after: str, limit: int) -> ExportPage:
@@ -108,7 +106,7 @@ class WorkingHandlers(Handlers):
         except ValueError:
             # Feedback may judge a message that was never ours.
             return
-        transaction.mark_feedback(event.user, judged.bytes)
+        transaction.mark_feedback(event.user, judged.bytes, event.global_sequence)
 
     def _sweep(self, transaction: WorkingTransaction, event: Event) -> None:
         """By the broker's clock, like the receipts that it is compared with."""
@@ -152,3 +150,13 @@ def _announce(
 
 def _without_ports(answer: Callable[[Event], Message]) -> RequestHandler:
     return lambda event, ports: answer(event)
+
+
+def _lost(count: int) -> dict[str, object]:
+    """What went without a replay: it has happened, so that nothing is broken now."""
+    return {
+        "detail": f"{count} experiences expired before they were consolidated (counted since this store was made)",
+        "mend": "Their records still stand and are found. So that no more go: let nights run (`aico-memory jobs`), or raise "
+        "working.hard_cap_hours.",
+        "past": True,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from aico_memory.contracts.envelope import Event
@@ -32,7 +33,10 @@ class Reading:
         _, settled = self._store.cursor()
         found = self._store.read(event.user, asked.session_id, self._limit(asked.limit), asked.before_event_id)
         kept = self._fitting(found[::-1])
-        return MessagePage(messages=kept[::-1], cut=len(kept) < len(found), settled=settled)
+        held = self._store.buffer(event.user, asked.session_id) if asked.in_mind and asked.session_id else ()
+        return MessagePage(
+            messages=kept[::-1], cut=len(kept) < len(found), settled=settled, in_mind=[entry.id for entry in held]
+        )
 
     def experiences(self, event: Event) -> MessagePage:
         """Pending experiences, oldest first."""
@@ -42,9 +46,12 @@ class Reading:
         return MessagePage(messages=kept, cut=len(kept) < len(found))
 
     def pending_users(self, event: Event) -> working_pb2.PendingUsers:
-        """Users with pending experiences, by id."""
+        """Users with pending experiences, by id; or the one that is named."""
         asked = event.message
-        found = self._store.pending_users(self._limit(asked.limit), asked.after)
+        if asked.user_id:
+            found = [one for one in self._store.pending_users(sys.maxsize) if one.user == asked.user_id]
+        else:
+            found = self._store.pending_users(self._limit(asked.limit), asked.after)
         return working_pb2.PendingUsers(
             users=[working_pb2.PendingUser(user_id=one.user, pending=one.pending, oldest_us=one.oldest_us) for one in found]
         )

@@ -82,13 +82,13 @@ class RunningBroker:
         broker.bind()
         self._thread = threading.Thread(target=self._serve, args=(broker,), name="broker")
         self._thread.start()
-        assert broker.ready.wait(10)
+        assert broker.ready.wait(60)
         return self
 
     def stop(self) -> None:
         if self.broker is not None and self._thread is not None:
             self.broker.stop()
-            self._thread.join(20)
+            self._thread.join(60)
             assert not self._thread.is_alive()
             self.broker = self._thread = None
         if self._failure:
@@ -129,7 +129,7 @@ class BrokerProcess:
     def kill(self, number: int = signal.SIGKILL) -> int:
         assert self.process is not None
         self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:

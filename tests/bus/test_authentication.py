@@ -11,6 +11,7 @@ from zmq.utils.monitor import recv_monitor_message
 from aico_memory.bus import zap
 from aico_memory.bus.broker import sockets
 from aico_memory.contracts.wire import Kind
+from aico_memory.errors import StoreCorrupt
 from aico_memory.settings.bus import BusSettings
 from aico_memory.vault.curve_keys import (
     IdentityKeys,
@@ -20,6 +21,7 @@ from aico_memory.vault.curve_keys import (
     revoke_identity,
     rotate_identity,
 )
+from tests.bus.conftest import RunningBroker
 
 MESSAGE = "memory/working/message/v1/"
 REFUSED = {zmq.EVENT_HANDSHAKE_FAILED_AUTH, zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL, zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL}
@@ -34,7 +36,7 @@ def handshake_event(client, socket: zmq.Socket, endpoint: str = "router") -> int
     monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | sum(REFUSED))
     try:
         socket.connect(client.address()[endpoint])
-        assert monitor.poll(5000), "the handshake did not end"
+        assert monitor.poll(60_000), "the handshake did not end"
         return int(recv_monitor_message(monitor)["event"])
     finally:
         socket.disable_monitor()
@@ -104,7 +106,7 @@ def test_a_revoked_key_loses_its_live_connection(home, broker, connect, message)
     leaver = connect("leaver")
     leaver.acknowledged(message())
     revoke_identity(home, "leaver")
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 60
     while True:
         leaver.publish(message())
         frame = leaver.dealer.recv()
@@ -120,18 +122,18 @@ def test_a_revoked_subscriber_hears_nothing_more_and_the_others_hear_again(home,
     leaver, stayer, client = connect("leaver"), connect("working"), connect()
     gone, stays = leaver.subscribe(MESSAGE), stayer.subscribe(MESSAGE)
     client.acknowledged(message())
-    assert gone.poll(5000)
-    assert stays.poll(5000)
+    assert gone.poll(60_000)
+    assert stays.poll(60_000)
     gone.recv(), stays.recv()
     rebuilds = broker.broker.statistics()["delivery"]["rebuilds"]
     revoke_identity(home, "leaver")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while broker.broker.statistics()["delivery"]["rebuilds"] == rebuilds:
         assert time.monotonic() < deadline
         client.control("ping")
     stayer.wait_ready(stays)
     client.acknowledged(message())
-    assert stays.poll(5000)
+    assert stays.poll(60_000)
     assert not gone.poll(300)
 
 
@@ -145,21 +147,42 @@ def test_a_rotated_key_ends_the_old_connection_and_opens_with_the_new_pair(home,
     assert old.refusal().code == "not_authorised"
 
 
-def test_a_list_that_cannot_be_read_lets_nobody_in(home, broker, connect) -> None:
-    good = authorized_path(home).read_bytes()
-    authorized_path(home).write_text("{ broken")
-    client = connect(hello=False)
+@pytest.mark.parametrize("damage", ["half a list", "not JSON", "gone"])
+def test_a_list_that_cannot_be_read_lets_nobody_new_in_and_cuts_nobody_off(home, broker, connect, message, damage: str) -> None:
+    path = authorized_path(home)
+    inside = connect("default")
+    newcomer = add_identity(home, "newcomer", "client")
+    good = path.read_bytes()
+    revoke_identity(home, "newcomer")
+    assert connect("working").control("ping")
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(good[: len(good) // 2] if damage == "half a list" else b"{ broken")
+    client = connect(hello=False, keys=newcomer)
     socket = client.socket(zmq.DEALER, "router", connect=False)
     assert handshake_event(client, socket) == zmq.EVENT_HANDSHAKE_FAILED_AUTH
-    authorized_path(home).write_bytes(good)
+    assert [alarm["alarm"] for alarm in broker.broker.statistics()["alarms"]] == ["authorised_keys_unreadable"]
+    # Those who were in before hear and say on, and may come back.
+    inside.acknowledged(message())
     assert connect("working").control("ping")
+    path.write_bytes(good)
+    assert connect("newcomer").control("ping")
+    assert broker.broker.statistics()["alarms"] == []
+
+
+def test_a_bus_does_not_start_with_a_list_that_cannot_be_read(home) -> None:
+    RunningBroker(home).start().stop()
+    authorized_path(home).write_text("{ broken")
+    with pytest.raises(StoreCorrupt, match=r"authorized\.json"):
+        RunningBroker(home).start()
 
 
 def test_key_changes_are_audited(home, broker, connect) -> None:
     add_identity(home, "newcomer", "publisher")
     connect("newcomer")
     operator = connect("operator")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not operator.read("memory/bus/audit/v1/"):
         assert time.monotonic() < deadline
 

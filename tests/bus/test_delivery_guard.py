@@ -27,7 +27,7 @@ class Gate:
         self._registry = broker._registry
         self._write = broker._registry.write_if_due
         self._registry.write_if_due = self._wait
-        assert self._holding.wait(5)
+        assert self._holding.wait(60)
 
     def release(self) -> None:
         self._registry.write_if_due = self._write
@@ -35,7 +35,7 @@ class Gate:
 
     def _wait(self) -> None:
         self._holding.set()
-        assert self._open.wait(10)
+        assert self._open.wait(60)
 
 
 def attack(running, connect) -> tuple[zmq.Socket, zmq.Socket, object]:
@@ -51,7 +51,7 @@ def attack(running, connect) -> tuple[zmq.Socket, zmq.Socket, object]:
     victim.wait_ready(victims)
     for socket, client in ((spoiling, first), (listening, second)):
         socket.send(b"\x01_bus/ready/" + client.session.hex().encode() + b"/1/")
-        assert socket.poll(5000)
+        assert socket.poll(60_000)
     gate = Gate(running.broker)
     delivery = running.broker._delivery.socket
     try:
@@ -88,7 +88,7 @@ def hears_message(socket: zmq.Socket, seconds: float) -> bool:
 
 
 def publish_until_rebuilt(running, client, message: Callable) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while running.broker.statistics()["delivery"]["rebuilds"] == 0:
         client.acknowledged(message())
         assert time.monotonic() < deadline, "the socket was not rebuilt"
@@ -111,7 +111,7 @@ def test_where_the_guard_is_taken_away_the_attack_works(broker, connect, message
     delivery._attacked = lambda user_id, what: None
     client = connect()
     attacking, _, _ = attack(broker, connect)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not hears_message(attacking, 0.05):
         client.acknowledged(message())
         assert time.monotonic() < deadline, "libzmq does not shift grants any more: the guard may go"
@@ -149,7 +149,7 @@ def test_a_reply_topic_of_another_identity_brings_nothing(broker, connect) -> No
     own, foreign = requester.subscribe(topic), eavesdropper.subscribe(topic)
     reply = make_record(envelope_pb2.Reply(), event_id=new_id(), occurred_us=1, topic=topic)
     connect("context").publish(reply, ephemeral=True)
-    assert own.poll(5000)
+    assert own.poll(60_000)
     assert unpack_batch(own.recv())[0] == topic
     assert not foreign.poll(200)
 
@@ -168,7 +168,7 @@ def test_the_beacon_names_the_head_of_every_topic(broker, connect, message) -> N
     client.acknowledged(message(), message())
     sub = publisher.subscribe(HEADS_TOPIC.decode())
     while True:
-        assert sub.poll(5000)
+        assert sub.poll(60_000)
         heads = bus_pb2.Heads.FromString(sub.recv()[len(HEADS_TOPIC) :])
         if not heads.previous:
             break
@@ -192,7 +192,7 @@ def test_a_subscriber_that_does_not_read_slows_nobody_and_loses_nothing(make_bro
         client.acknowledged(message(content=content))
     heard = 0
     while heard < 200:
-        assert sub.poll(5000), heard
+        assert sub.poll(60_000), heard
         heard += len(unpack_batch(sub.recv())[2])
     missed = 0
     while lazy.poll(200):

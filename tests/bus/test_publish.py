@@ -32,7 +32,7 @@ def test_a_subscriber_that_is_ready_hears_what_is_published_after(broker, connec
     client, sub = connect(), connect("working").subscribe(MESSAGE)
     record = message()
     client.acknowledged(record)
-    assert sub.poll(5000)
+    assert sub.poll(60_000)
     (heard,) = unpack_batch(sub.recv())[2]
     assert (heard.envelope, heard.event_id, heard.sender) == (record.envelope, record.event_id, "default")
     assert (heard.global_sequence, heard.topic_sequence) == (1, 1)
@@ -196,7 +196,7 @@ def test_more_connections_than_allowed_are_refused_and_closed_ones_make_room(mak
     assert connect("working").control("ping")
     first.close()
     first.sockets.clear()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while True:
         third.send(Kind.HELLO, hello)
         frame = third.dealer.recv()
@@ -228,7 +228,7 @@ def test_a_full_disk_refuses_durable_publishes_and_goes_on_delivering(make_broke
     assert all(one.retry_after_ms for one in refusals)
     assert client.receive(Kind.ACK)[12:] == bytes(32)
     client.publish(search_request(), ephemeral=True)
-    assert requests.poll(5000)
+    assert requests.poll(60_000)
     assert len(connect("working").read(MESSAGE)) == 1
     assert connect("operator").control("statistics")["alarms"] == [{"alarm": "journal_full"}]
 

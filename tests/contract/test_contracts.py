@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import uuid
@@ -12,7 +13,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from aico_memory.contracts import envelope, registry
 from aico_memory.contracts.compat import current_descriptors, incompatibilities
-from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, options_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, options_pb2, semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord, reply_topic
 from aico_memory.errors import InvalidMessage, NotFound, UnknownTopic
 from aico_memory.ids import new_id
@@ -126,6 +127,33 @@ def test_an_envelope_that_is_none_is_refused() -> None:
 def test_a_broken_rule_names_its_field(fields: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidMessage, match=named):
         envelope.check_fields(a_message(**fields))
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        (a_message(role="boss"), "Message.role is 'boss'; allowed are user, assistant, system, tool"),
+        (a_message(role="User"), "Message.role is 'User'"),
+        (a_message(zone="Mars/X"), "Message.zone 'Mars/X' is no IANA zone"),
+        (a_message(zone="../../etc/passwd"), "is no IANA zone"),
+        (working_pb2.Turn(user_id="ada", interaction_id="i", zone="Mars/X"), "Turn.zone 'Mars/X' is no IANA zone"),
+    ],
+)
+def test_a_text_that_is_none_of_those_allowed_is_refused_where_it_is_made_and_where_it_arrives(
+    message: working_pb2.Message | working_pb2.Turn, named: str
+) -> None:
+    with pytest.raises(InvalidMessage, match=re.escape(named)):
+        envelope.make_record(message, event_id=ID, occurred_us=5, user="ada")
+    topic = registry.topic_of(message).name
+    content = envelope_pb2.Envelope(event_id=ID.bytes, topic=topic, schema_version=1, payload=message.SerializeToString())
+    with pytest.raises(InvalidMessage, match=re.escape(named)):
+        envelope.open_record(StampedRecord(topic, ID.bytes, "ada", content.SerializeToString(), "default", 1, 1, 9))
+
+
+@pytest.mark.parametrize("fields", [{"role": "tool"}, {"zone": "Europe/Lisbon"}, {"zone": ""}, {"zone": "Etc/GMT-2"}])
+def test_a_text_that_is_allowed_arrives(fields: dict[str, str]) -> None:
+    message = a_message(**fields)
+    assert envelope.open_record(delivered(message)).message == message
 
 
 def test_a_value_out_of_range_breaks_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:

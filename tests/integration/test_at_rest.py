@@ -91,7 +91,7 @@ def live(run: Deployment) -> dict[str, str]:
             group_id=marks["group"],
             project_id=marks["project"],
         )
-        client.flush(60)
+        client.flush(120)
         group = {"group_id": marks["group"]}
         records = client.get_all(user, filters={"kind": "record"}, **group)["results"]
         [memory, second] = sorted(records, key=lambda found: found["memory"] != message["content"])
@@ -115,11 +115,11 @@ def live(run: Deployment) -> dict[str, str]:
         with pytest.raises(InvalidMessage):
             client.add([said(marks["refused"], role="robot")], user_id=user)
         with run.link("default") as link:
-            assert link.publish([poison(user, marks["poison"])])[0].result(10)
+            assert link.publish([poison(user, marks["poison"])])[0].result(60)
             with pytest.raises(AccessDenied):
-                link.publish([poison(user, marks["denied"], "memory/working/sweep/v1/")])[0].result(10)
+                link.publish([poison(user, marks["denied"], "memory/working/sweep/v1/")])[0].result(60)
             with pytest.raises(UnknownTopic):
-                link.publish([poison(user, "x", f"memory/{marks['no_topic']}/")])[0].result(10)
+                link.publish([poison(user, "x", f"memory/{marks['no_topic']}/")])[0].result(60)
         frame = b"\x03\xff" + marks["frame"].encode()
         assert send_raw_frame(read_address(run.home), load_identity(run.home, "default"), frame) == "invalid_message"
         bound = add_identity(run.home, f"bound-{uuid.uuid4().hex[:8]}", "client", ["somebody"])
@@ -127,7 +127,7 @@ def live(run: Deployment) -> dict[str, str]:
             other.search(marks["question"], user)
         with run.client() as asking, pytest.raises(NotFound):
             asking.get(str(uuid.uuid4()), user)
-        client.flush(60)
+        client.flush(120)
 
         def buried() -> bool | None:
             letters = run.ok("dead-letters", "list", "--json").json
@@ -162,7 +162,7 @@ def snapshot(root: Path) -> dict[str, tuple[int, str]]:
 def test_a_wrong_passphrase_is_said_at_the_start_and_nothing_is_touched(sealed: Deployment) -> None:
     with sealed.client() as client:
         client.add([said("What is mine stays mine")], user_id="owner")
-        client.flush(60)
+        client.flush(120)
     sealed.down()
     before = snapshot(sealed.root)
     for wrong in ({"AICO_MEMORY_PASSPHRASE": "incorrect horse"}, {"AICO_MEMORY_PASSPHRASE": ""}):
@@ -213,7 +213,7 @@ def test_encryption_switched_off_shows_in_status_and_on_disk(make_deployment: Ma
     text = marker()
     with run.client() as client:
         client.add([said(f"Everybody may read {text}")], user_id="open")
-        client.flush(60)
+        client.flush(120)
     # The proof that the search above looks where the words would be.
     folders = {Path(path).relative_to(run.root).parts[0] for path, _ in holding(run.root, [text])}
     assert {"journal", "working", "semantic"} <= folders

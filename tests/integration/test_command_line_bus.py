@@ -65,7 +65,7 @@ def test_tail_hears_live_what_comes(deployment: Deployment) -> None:
             deployment.ok("add", "Is anybody listening?", "--user", "live")
             return True if tail.poll() is not None else None
 
-        until(heard, 30, "the tail heard nothing", step=0.2)
+        until(heard, 120, "the tail heard nothing", step=0.2)
         assert tail.stdout is not None
         assert json.loads(tail.stdout.read())["user"] == "live"
     finally:
@@ -78,7 +78,7 @@ def test_tail_hears_live_what_comes(deployment: Deployment) -> None:
 def test_a_dead_letter_is_listed_shown_and_settled(deployment: Deployment) -> None:
     broken = OutgoingRecord(uuid.uuid4().bytes, MESSAGE, "broken", b"\xff\xffno envelope")
     with open_link(deployment.home, "operator") as link:
-        link.publish([broken])[0].result(10)
+        link.publish([broken])[0].result(60)
         quiet(link, 30)
     mine = [entry for entry in deployment.ok("dead-letters", "list", "--json").json if entry["user_id"] == "broken"]
     # Working and semantic memory both hear messages.
@@ -107,4 +107,4 @@ def test_a_recording_of_one_deployment_rebuilds_another(
 
 def _messages(deployment: Deployment) -> int:
     with open_link(deployment.home, "operator") as link:
-        return int(link.control("consumers", {}).result(10)["topics"][MESSAGE][1])
+        return int(link.control("consumers", {}).result(60)["topics"][MESSAGE][1])

@@ -12,6 +12,7 @@ import uuid
 import psutil
 import pytest
 
+from aico_memory.client import MemoryClient
 from aico_memory.runtime.deployment import PROCESSES, read_table, running_supervisor
 from aico_memory.runtime.processes import await_running, stop_deployment
 from aico_memory.runtime.waiting import until
@@ -66,7 +67,7 @@ def test_the_same_message_id_twice_has_one_effect(deployment: Deployment) -> Non
     with deployment.client() as client:
         first = client.add([said("The meter reads 4711", id=identifier)], "twice")
         second = client.add([said("The meter reads 4711", id=identifier)], "twice")
-        client.flush(60)
+        client.flush(120)
         assert first == second
         assert contents(client.search("meter", "twice")) == ["The meter reads 4711"]
 
@@ -116,8 +117,8 @@ def test_a_killed_worker_comes_back_and_nothing_acknowledged_is_lost(make_deploy
                 name = ("semantic", "working", "broker")[(10, 25, 40).index(number)]
                 pid = own.pid(name)
                 os.kill(pid, signal.SIGKILL)
-                await_running(own.home, name, pid, 60)
-        client.flush(60)
+                await_running(own.home, name, pid, 120)
+        client.flush(120)
         stored = client.get_all("parcels", filters={"kind": "record"}, limit=200)["results"]
         assert sorted(result["memory"] for result in stored) == sorted(texts)
         assert [message["content"] for message in client.messages("parcels", limit=200)] == texts
@@ -125,6 +126,36 @@ def test_a_killed_worker_comes_back_and_nothing_acknowledged_is_lost(make_deploy
     assert (restarts["semantic"], restarts["working"], restarts["broker"]) == (1, 1, 1)
     # The broker's death made nobody else start again.
     assert (restarts["behavioral"], restarts["context"], restarts["scheduler"]) == (0, 0, 0)
+
+
+def test_a_killed_fork_server_costs_nobody_anything_and_a_killed_supervisor_leaves_nobody(
+    make_deployment: MakeDeployment,
+) -> None:
+    own = make_deployment()
+    own.up("--only", "working,semantic,model,context")
+    before, first = own.pids(), own.status()["fork_server"]
+    os.kill(first, signal.SIGKILL)
+    until(
+        lambda: ((server := own.status()["fork_server"]) not in (None, first) and server) or None, 120, "no other fork server"
+    )
+    assert own.pids() == before
+    semantic = own.pid("semantic")
+    os.kill(semantic, signal.SIGKILL)
+    assert psutil.Process(await_running(own.home, "semantic", semantic, 120)).name() == "aico-semantic"
+    with own.client() as client:
+        client.add([said("The fork is in the third drawer")], "forks")
+        client.flush(120)
+        assert contents(client.search("fork drawer", "forks")) == ["The fork is in the third drawer"]
+    status = own.status()
+    family = [psutil.Process(pid) for pid in (*own.pids().values(), status["fork_server"]) if pid]
+    os.kill(status["supervisor"], signal.SIGKILL)
+    _, alive = psutil.wait_procs(family, timeout=60)
+    assert not alive
+    assert len(family) == 6
+    own.up("--only", "working,semantic,model,context")
+    with own.client() as client:
+        client.flush(120)
+        assert contents(client.search("fork drawer", "forks")) == ["The fork is in the third drawer"]
 
 
 def test_interrupting_a_foreground_deployment_drains_it(make_deployment: MakeDeployment) -> None:
@@ -153,7 +184,7 @@ def test_interrupting_a_foreground_deployment_drains_it(make_deployment: MakeDep
     assert running_supervisor(own.home) is None
     own.up()
     with own.client() as client:
-        client.flush(60)
+        client.flush(120)
         assert [message["event_id"] for message in client.messages("last")] == [event]
 
 
@@ -162,7 +193,7 @@ def test_a_start_that_cannot_be_ready_in_time_says_so_and_leaves_nothing_running
     late = own.run("up", "--detach", "--timeout", "0.2", "--json")
     assert late.code == 1
     assert late.json["error"]["code"] == "start_failed"
-    until(lambda: True if running_supervisor(own.home) is None else None, 30, "the supervisor is still there")
+    until(lambda: True if running_supervisor(own.home) is None else None, 120, "the supervisor is still there")
     table = read_table(own.home)
     assert table is not None
     assert all(state.pid is None for state in table.processes)
@@ -179,6 +210,30 @@ def test_a_manual_clock_moves_for_every_process_at_once(make_deployment: MakeDep
     stranger.ok("add", "Said in March", "--user", "clock", "--wait")
     message = stranger.ok("messages", "--user", "clock", "--json").json[0]
     assert message["timestamp"].startswith("2026-03-01T08:30:00")
+
+
+def test_what_is_said_is_true_at_once_while_the_clock_stands_still(make_deployment: MakeDeployment) -> None:
+    own = make_deployment(AICO_MEMORY_CLOCK="manual")
+    own.up("--only", "working,semantic,model,context")
+    lists = (
+        ("My dog is called Bruno.", "I live in Gdansk.", "I'm allergic to hazelnuts."),
+        ("My favourite colour is green.", "I moved to Bergen."),
+        ("I moved to Porto.", "I moved to Riga.", "My sister's name is Hania."),
+    )
+    with MemoryClient.connect(own.root) as client:
+        for texts in lists:
+            client.add([{"role": "user", "content": text} for text in texts], "still")
+        client.flush(60)
+
+        def told(question: str) -> list[str | None]:
+            return [one["value"] for one in client.recall(question, "still")["results"]]
+
+        assert told("What is my dog called?") == ["Bruno"]
+        assert told("What am I allergic to?") == ["hazelnuts"]
+        assert told("What is my favourite colour?") == ["green"]
+        assert told("What is my sister's name?") == ["Hania"]
+        assert told("Where do I live?") == ["Riga"]
+        assert [one["content"] for one in client.messages("still")] == [text for texts in lists for text in texts]
 
 
 def test_down_stops_everything_and_a_second_down_is_no_error(make_deployment: MakeDeployment) -> None:

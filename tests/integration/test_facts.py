@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 
 from aico_memory import MemoryClient
+from aico_memory.contracts.envelope import make_record
+from aico_memory.contracts.v1 import bus_pb2, write_path_pb2
 from aico_memory.errors import AccessDenied, NotFound, RefusedTransition
-from tests.support.deployment import Deployment, MakeDeployment, said
+from aico_memory.ids import new_id
+from aico_memory.runtime.probe import broker_says
+from tests.support.deployment import Deployment, MakeDeployment, eventually, said
+from tests.support.raw_bus import heard, raw_bus
 
 pytestmark = pytest.mark.deployment
 MARCH, APRIL, MAY, JUNE = (f"2026-{month:02}-01T12:00:00+00:00" for month in (3, 4, 5, 6))
-SECONDS = 60
+SECONDS = 120
 
 
 def values(client: MemoryClient, question: str, user: str, **fields: Any) -> list[str | None]:
@@ -126,6 +131,32 @@ def test_what_waits_for_review_is_told_only_once_it_is_promoted(deployment: Depl
         report = client.shadow_report("reviewed")
         assert report["done"].get("CANDIDATE") == len(waiting["results"])
         assert report["in_auto"].get("CREATE") == len(waiting["results"])
+
+
+def test_an_answer_that_nobody_heard_is_sent_again_and_the_command_is_applied_once(deployment: Deployment) -> None:
+    user = "deaf"
+    with deployment.client() as client, deployment.link() as operator, raw_bus(deployment.home, "default") as raw:
+        client.set_policy(user, mode="manual")
+        tell(client, user, (MARCH, "I live in Leeds."))
+        (waiting,) = client.review_queue(user)["results"]
+        ours = f"memory/reply/default/{raw.session.hex()}/v1/"
+        command = write_path_pb2.ReviewDecision(user_id=user, memory_id=waiting["id"], decision="promote")
+        identifier = new_id()
+        given = make_record(command, event_id=identifier, occurred_us=1, user=user, reply_to=ours)
+        ((sequence, _),) = raw.acknowledged(given)
+
+        def answered() -> bool | None:
+            rows = {row["name"]: row for row in broker_says(operator, "consumers")["consumers"]}
+            return rows["semantic"]["settled"] >= sequence or None
+
+        assert eventually(answered, "semantic does not answer", SECONDS)
+        hears = raw.subscribe(ours.encode())
+        again = bus_pb2.AnswerAgain(user_id=user, event_id=identifier.bytes)
+        raw.publish(make_record(again, event_id=new_id(), occurred_us=1, user=user), ephemeral=True)
+        assert heard(hears, b"CREATE")
+        assert values(client, "Where do I live?", user) == ["Leeds"]
+        (decided,) = client.history(waiting["id"], user)[1:]
+        assert decided["cause"] == str(identifier)
 
 
 def test_a_promoted_change_closes_what_it_changes(deployment: Deployment) -> None:

@@ -59,7 +59,7 @@ class Worker(threading.Thread):
                     client.add([said(text)], user_id=self._user)
                     self.said.append(text)
                     client.search(text, self._user, top_k=1)
-                client.flush(60)
+                client.flush(120)
         except Exception as error:
             self.failure = error
 
@@ -128,12 +128,12 @@ def test_junk_on_the_delivery_socket_bans_its_sender_and_costs_nobody_else_anyth
         user = someone()
         with deployment.client() as client:
             client.add([said("after the junk")], user_id=user)
-            client.flush(30)
+            client.flush(120)
             assert contents(client.search("junk", user)) == ["after the junk"]
         # Who listened was cut off with the others, and misses nothing.
-        found = heard.next(10)
+        found = heard.next(60)
         while found is not None and found["user_id"] != user:
-            found = heard.next(10)
+            found = heard.next(60)
         assert found is not None
         assert found["fields"]["content"] == "after the junk"
     revoke_identity(deployment.home, name)
@@ -232,7 +232,7 @@ def test_poisoned_messages_end_as_dead_letters_and_hold_nothing_up(deployment: D
     with deployment.client() as client:
         assert client.messages(user, limit=1)[-1]["content"] == "after all that"
         assert "after all that" in contents(client.search("after all that", user, top_k=3))
-    letters = deployment.ok("dead-letters", "list", "--limit", "1000", "--json").json
+    letters = waiting(deployment)
     ours = [letter for letter in letters if letter["user_id"] == user]
     assert len(ours) > 100
     assert all(letter["reason"] and letter["code"] and letter["topic"] and letter["consumer"] for letter in ours)
@@ -290,7 +290,7 @@ def test_each_kind_of_poison_is_explained_can_be_sent_again_and_dropped(deployme
 
 
 def waiting(run: Deployment) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = run.ok("dead-letters", "list", "--limit", "1000", "--json").json
+    found: list[dict[str, Any]] = run.ok("dead-letters", "list", "--limit", "100000", "--json").json
     return found
 
 
@@ -300,8 +300,8 @@ def test_who_listens_hears_on_after_a_poisoned_record(deployment: Deployment) ->
         event = new_id().bytes
         sane = wrapped(working_pb2.Message(user_id=user, role="user", content="still here"), MESSAGES, user)
         for record in (OutgoingRecord(event, MESSAGES, user, b"\xff\xff"), sane):
-            link.publish([record])[0].result(10)
-        found = heard.next(10)
+            link.publish([record])[0].result(60)
+        found = heard.next(60)
         assert found is not None
         assert found["fields"]["content"] == "still here"
 
@@ -322,7 +322,7 @@ def test_an_unanswerable_question_is_answered_with_a_typed_error(deployment: Dep
                     except ValueError:
                         continue
             try:
-                link.request(message, user=user, timeout=5).result(6)
+                link.request(message, user=user, timeout=5).result(60)
             except AicoMemoryError as error:
                 assert error.code in {"invalid_message", "not_found"}
             asked += 1

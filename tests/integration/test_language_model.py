@@ -69,14 +69,14 @@ def told(client: MemoryClient, event_id: str, user: str, word: str) -> Any:
         lines = [line for event in found["events"] for line in event["trace"] if word in line]
         return lines or None
 
-    return eventually(look, f"no line with {word!r} in the explanation", 60)
+    return eventually(look, f"no line with {word!r} in the explanation", 120)
 
 
 def test_a_model_adds_what_the_rules_cannot_read_and_no_lie(make_deployment: MakeDeployment, server: ChatServer) -> None:
     deployment = configured(make_deployment, server.url)
     with deployment.client() as client:
         (good,) = client.add(said(GOOD), "ana")
-        client.flush(60)
+        client.flush(120)
         # The record does not wait for the model.
         assert GOOD in [found["memory"] for found in client.search("Oslo", "ana")["results"]]
         assert "1 facts" in told(client, good, "ana", "model local")[0]
@@ -111,7 +111,7 @@ def test_an_endpoint_that_is_not_there_leaves_everything_to_the_rules(make_deplo
     deployment = configured(make_deployment, "http://127.0.0.1:9/v1", queue_hours="0.0001")
     with deployment.client() as client:
         (event_id,) = client.add(said("I live in Rome. " + GOOD), "ana")
-        client.flush(60)
+        client.flush(120)
         (home,) = client.recall("Where do I live?", "ana")["results"]
         assert home["value"] == "Rome"
         assert told(client, event_id, "ana", "rules alone") == ["rules alone: refused"]
@@ -122,7 +122,7 @@ def test_a_host_that_is_not_named_gets_no_word(make_deployment: MakeDeployment, 
     deployment = configured(make_deployment, elsewhere)
     with deployment.client() as client:
         (event_id,) = client.add(said(GOOD), "ana")
-        client.flush(60)
+        client.flush(120)
         (line,) = told(client, event_id, "ana", "rules alone")
         assert "allowed_hosts" in line
     assert server.bodies == []
@@ -165,9 +165,9 @@ def test_a_worker_that_is_killed_while_the_model_thinks_loses_nothing_and_double
     deployment = configured(make_deployment, server.url, timeout_seconds="60")
     with deployment.client() as client:
         (event_id,) = client.add(said(GOOD), "ana")
-        client.flush(60)
+        client.flush(120)
         assert held.wait(60)
-        restart_process(deployment.home, "semantic", 60.0, signal.SIGKILL)
+        restart_process(deployment.home, "semantic", 120.0, signal.SIGKILL)
         server.answer = answer
         server.released.set()
         assert "1 facts" in told(client, event_id, "ana", "model local")[0]

@@ -18,7 +18,7 @@ CONVERSATION = [
 def test_a_question_finds_the_meaning_and_the_words(deployment: Deployment) -> None:
     with deployment.client() as client:
         ids = client.add(CONVERSATION, user_id="reader", session_id="talk")
-        client.flush(60)
+        client.flush(120)
         # Items that were made of the messages match as well; here the messages themselves are asked for.
         records = {"kind": "record"}
         question = "which city is the person living in, and what is her job?"
@@ -34,7 +34,7 @@ def test_a_question_finds_the_meaning_and_the_words(deployment: Deployment) -> N
 def test_a_context_is_one_block_that_no_memory_can_close(deployment: Deployment) -> None:
     with deployment.client() as client:
         client.add(CONVERSATION, user_id="prompted", session_id="talk")
-        client.flush(60)
+        client.flush(120)
         context = client.context("what does the soup need?", "prompted", session_id="talk", max_tokens=300, explain=True)
         lines = context["text"].splitlines()
         assert (lines[0], lines[-1]) == ("[Long-term Memory]", "[End Memory]")
@@ -54,13 +54,20 @@ def test_a_fact_answers_first_now_and_then_and_what_was_comes_only_on_demand(dep
     with deployment.client() as client:
         client.add([said("I live in Porto.", timestamp="2026-01-05T10:00:00Z")], "mover", session_id="a")
         client.add([said("I moved to Lisbon.", timestamp="2026-02-05T10:00:00Z")], "mover", session_id="b")
-        client.flush(60)
+        client.flush(120)
         now = client.context("Where do I live?", "mover")
         assert now["items"][0]["answers"]
         assert "Lisbon" in now["items"][0]["text"]
         assert all(item["status"] == "active" for item in now["items"])
         then = client.context("Where do I live?", "mover", as_of="2026-01-20T00:00:00Z")
         assert "Porto" in then["items"][0]["text"]
+        found = client.search("Where do I live?", "mover", explain=True)["results"]
+        assert found[0]["answers"]
+        assert (found[0]["value"], found[0]["status"]) == ("Lisbon", "active")
+        assert found[0]["shares"]["answers"] > 0
+        assert "I live in Porto." in [one["memory"] for one in found[1:]]
+        earlier = client.search("Where do I live?", "mover", as_of="2026-01-20T00:00:00Z")["results"]
+        assert (earlier[0]["value"], earlier[0]["status"]) == ("Porto", "superseded")
         history = client.context("When did I live in Porto?", "mover", explain=True)
         assert history["intent"] == "temporal"
         assert "until 2026-02-05" in history["text"]
@@ -70,14 +77,14 @@ def test_an_answer_is_kept_until_the_user_says_something_and_never_longer(deploy
     with deployment.client() as client:
         client.add([said("The spare key is under the red flower pot")], "keeper", session_id="a")
         client.add([said("Something else altogether")], "somebody-else", session_id="a")
-        client.flush(60)
+        client.flush(120)
         question = "Where is the spare key?"
         client.context(question, "keeper")
         kept = eventually(lambda: found if (found := client.context(question, "keeper"))["cached"] else None, "it is kept")
         assert "flower pot" in kept["text"]
         for place in ("the blue box", "the green drawer", "the old boot"):
             client.add([said(f"I moved the spare key into {place}")], "keeper", session_id="a")
-            client.flush(60)
+            client.flush(120)
             fresh = client.context(question, "keeper")
             assert not fresh["cached"]
             assert place in fresh["text"]
@@ -88,7 +95,7 @@ def test_memories_are_disclosed_step_by_step_from_the_command_line(deployment: D
         client.add(
             [said(text) for text in ("My boat is called Nena", "It has a blue sail", "We sail on Sundays")], "sailor", "b"
         )
-        client.flush(60)
+        client.flush(120)
     found = deployment.ok("disclose", "search", "what is the boat called", "--user", "sailor", "--json").json
     first = found["results"][0]
     assert "Nena" in first["text"]
@@ -103,13 +110,18 @@ def test_memories_are_disclosed_step_by_step_from_the_command_line(deployment: D
 def test_one_search_finds_what_was_said_and_what_is_remembered_and_their_links_hold(deployment: Deployment) -> None:
     with deployment.client() as client:
         (event,) = client.add([said("My lucky number is seventeen")], "gambler", "b")
-        client.flush(60)
+        client.flush(120)
         found = client.query_unified("lucky number", "gambler")
         assert {hit["id"] for hit in found["results"] if hit["layer"] == "L0"} == {event}
         remembered = [hit for hit in found["results"] if hit["layer"] == "L1"]
         assert remembered
         assert all(link == {"layer": "L0", "id": event, "what": "rests_on", "present": True}
                    for hit in remembered for link in hit["links"])  # fmt: skip
+        made = [link for hit in found["results"] if hit["layer"] == "L0" for link in hit["links"]]
+        assert made
+        assert all(link["present"] for link in made), "whether its record is there does not depend on its being found"
+        client.add([said("Our lucky table is the third")], "gambler", "b", group_id="casino")
+        client.flush(120)
         checked = client.verify_links("gambler")
         assert checked["complete"]
         assert checked["links"] == checked["sound"] > 0

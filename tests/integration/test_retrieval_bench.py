@@ -51,7 +51,7 @@ def test_both_ways_rank_the_same_turns(tmp_path, monkeypatch):
         deployment.remember(tiny, lambda _: None)
         there = [found[:DEPTH] for found in deployment.ranked(tiny, tiny.questions, "again")]
         configured = [found[:DEPTH] for found in deployment.ranked(tiny, tiny.questions, "")]
-        assert deployment.degraded == 0
+        assert deployment.asking.degraded == 0
     assert configured == there
     # Facts that were formed stand for the turn they rest on, and vectors are kept as half floats: the heads agree.
     assert [found[0] for found in there] == [found[0] for found in here]

@@ -179,4 +179,4 @@ def test_a_journal_written_to_a_recording_holds_the_events_of_the_streams(
     topics_beside_played = {frame.record.topic for frame in found if frame.record.event_id not in set(played)}
     assert [event for event in recorded if event in set(played)] == played
     # Between them stand the nights, asked for by marks and by the schedule.
-    assert topics_beside_played == {"memory/consolidation/start/v1/"}
+    assert topics_beside_played == {"memory/consolidation/start/v1/", "memory/semantic/self_adjust/v1/"}

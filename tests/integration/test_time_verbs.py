@@ -16,7 +16,7 @@ pytestmark = pytest.mark.deployment
 def tell(deployment: Deployment, user: str, *messages: tuple[str, str]) -> None:
     with deployment.client() as client:
         client.add([said(text, timestamp=f"{moment}T10:00:00+00:00") for moment, text in messages], user)
-        client.flush(60)
+        client.flush(120)
 
 
 def values(found: Any) -> list[str]:

@@ -29,7 +29,7 @@ def test_the_account_says_which_model_answers_and_why(loaded: Loaded) -> None:
     account = loaded[1]
     assert account.configured == "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
     assert account.served_by == "onnx", account.export_failure
-    assert account.export_cosine >= 0.9999
+    assert (account.precision, account.export_cosine >= 0.96) == ("int8", True)
     assert account.export_sentences >= 20
     if account.model != account.configured:
         assert account.source == "embedded package"

@@ -42,7 +42,7 @@ class Exporter:
         self.made = 0
         self.sign = sign
 
-    def __call__(self, weights: Weights, into: Path, timeout: float) -> None:
+    def __call__(self, weights: Weights, into: Path, timeout: float, precision: str) -> None:
         self.made += 1
         (into / "model.onnx").write_text(self.sign)
         (into / "tokenizer.json").write_text("{}")
@@ -101,7 +101,8 @@ def test_what_a_killed_export_left_behind_is_removed(tmp_path: Path) -> None:
 
 
 def test_an_export_ends_with_the_process_that_wanted_it(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "aico_memory.models.onnx_export", str(choose_weights("x").folder), str(tmp_path)]
+    arguments = [str(choose_weights("x").folder), str(tmp_path), "int8"]
+    command = [sys.executable, "-m", "aico_memory.models.onnx_export", *arguments]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert child.stdin is not None
     child.stdin.close()

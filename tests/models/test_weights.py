@@ -30,11 +30,12 @@ def folder_model(folder: Path, weights: bytes = b"weights") -> Path:
     return folder
 
 
-def test_a_model_that_is_not_cached_fails_within_a_second_and_says_what_to_do() -> None:
+def test_a_model_that_is_not_cached_fails_at_once_and_says_what_to_do() -> None:
     started = monotonic()
     with pytest.raises(ModelUnavailable, match="not in the hub's local cache") as caught:
         choose_weights(MISSING, required=True)
-    assert monotonic() - started < 1.0
+    # Without a bound the hub would be asked again and again; how fast it is on a busy machine says nothing.
+    assert monotonic() - started < 10
     assert "hf download" in caught.value.mend
 
 

@@ -157,11 +157,11 @@ class WorkingStoreSuite:
         put(store, a_message(1), a_message(2))
         with store.transaction() as transaction:
             marked = [
-                transaction.mark_feedback(user, a_message(number).event_id)
-                for user, number in (("ada", 1), ("ada", 1), ("bob", 2), ("ada", 9))
+                transaction.mark_feedback(user, a_message(number).event_id, sequence)
+                for user, number, sequence in (("ada", 1, 70), ("ada", 1, 71), ("bob", 2, 72), ("ada", 9, 73))
             ]
         assert marked == [True, True, False, False]
-        assert [message.has_feedback for message in store.read("ada")] == [True, False]
+        assert [(message.has_feedback, message.feedback_sequence) for message in store.read("ada")] == [(True, 70), (False, 0)]
 
     def test_a_sweep_removes_what_is_acknowledged_and_past_its_time(self, store, reopened):
         put(store, a_message(1, received=10), a_message(2, received=20), a_message(3, received=21), a_message(4, received=5))
@@ -269,7 +269,7 @@ def perform(store: WorkingStore, step: tuple) -> object:
             return acknowledge(store, user, *chosen)
         case ("feedback", user, number):
             with store.transaction() as transaction:
-                return transaction.mark_feedback(user, number.to_bytes(16, "big"))
+                return transaction.mark_feedback(user, number.to_bytes(16, "big"), number)
         case ("sweep", one, other):
             return sweep(store, max(one, other), min(one, other))
         case ("fail", number, user):

@@ -22,7 +22,7 @@ from aico_memory.runtime.waiting import until
 from aico_memory.vault.curve_keys import load_identity
 from tests.support.exports import export_folder
 
-START_SECONDS = 110.0
+START_SECONDS = 230.0
 # What would make a test depend on the machine it runs on.
 FOREIGN = ("AICO_MEMORY_HOME", "AICO_MEMORY_PASSPHRASE", "AICO_MEMORY_KEY_FILE", "AICO_MEMORY_CLOCK", "AICO_MEMORY_IDENTITY",
            "AICO_MEMORY_USER", "AICO_MEMORY_CONFIG")  # fmt: skip
@@ -128,7 +128,7 @@ MakeDeployment = Callable[..., Deployment]
 T = TypeVar("T")
 
 
-def eventually(condition: Callable[[], T | None], otherwise: str, seconds: float = 20.0) -> T:
+def eventually(condition: Callable[[], T | None], otherwise: str, seconds: float = 90.0) -> T:
     """The first result that is not None; looks again and again until the deadline."""
     return until(condition, seconds, otherwise)
 

@@ -42,7 +42,7 @@ class RawBus:
         self.dealer = self._socket(zmq.DEALER)
         self.dealer.connect(address.router)
 
-    def hello(self, next_sequence: int = 1, seconds: float = 5.0) -> bus_pb2.Welcome:
+    def hello(self, next_sequence: int = 1, seconds: float = 60.0) -> bus_pb2.Welcome:
         """Introduce itself; AssertionError where no welcome comes."""
         self.sequence = next_sequence
         hello = bus_pb2.Hello(
@@ -68,11 +68,11 @@ class RawBus:
             found += unpack_ack(bytes((Kind.ACK,)) + self.receive(Kind.ACK))[1]
         return found
 
-    def refusal(self, seconds: float = 2.0) -> bus_pb2.Refusal:
+    def refusal(self, seconds: float = 60.0) -> bus_pb2.Refusal:
         """The next refusal."""
         return bus_pb2.Refusal.FromString(self.receive(Kind.REFUSED, seconds))
 
-    def receive(self, kind: int, seconds: float = 5.0) -> bytes:
+    def receive(self, kind: int, seconds: float = 60.0) -> bytes:
         """The body of the next frame of this kind; others are passed over."""
         deadline = monotonic() + seconds
         passed: list[int] = []
@@ -90,7 +90,7 @@ class RawBus:
             sub.subscribe(prefix)
         ready = READY_PREFIX + self.session.hex().encode() + b"/" + os.urandom(4).hex().encode() + b"/"
         sub.subscribe(ready)
-        deadline = monotonic() + 5
+        deadline = monotonic() + 60
         while (frame := self.next(sub, deadline)) != ready:
             assert frame is not None, "the broker did not answer the subscription"
         return sub
@@ -100,7 +100,7 @@ class RawBus:
         upstream = self._socket(zmq.XSUB)
         upstream.connect(self._address.delivery)
         upstream.send(frame)
-        assert upstream.poll(5000, zmq.POLLOUT)
+        assert upstream.poll(60_000, zmq.POLLOUT)
 
     def read(self, *topics: str, user: str = "") -> list[StampedRecord]:
         """Everything the journal gives this identity of these topics."""
@@ -152,7 +152,7 @@ def raw_bus(home: Home, identity: str = "default", keys: IdentityKeys | None = N
 FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 
 
-def failed_handshake(home: Home, keys: IdentityKeys | None, seconds: float = 2.0) -> tuple[int, int]:
+def failed_handshake(home: Home, keys: IdentityKeys | None, seconds: float = 60.0) -> tuple[int, int]:
     """Event and value with which the broker refuses these keys (None: no CURVE at all); AssertionError where it does not."""
     address = read_address(home)
     with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
@@ -174,7 +174,7 @@ def failed_handshake(home: Home, keys: IdentityKeys | None, seconds: float = 2.0
             monitor.close(linger=0)
 
 
-def heard(sub: zmq.Socket[bytes], wanted: bytes, seconds: float = 5.0) -> bool:
+def heard(sub: zmq.Socket[bytes], wanted: bytes, seconds: float = 60.0) -> bool:
     """Whether a frame that holds these bytes comes in time."""
     deadline = monotonic() + seconds
     while (frame := RawBus.next(sub, deadline)) is not None:

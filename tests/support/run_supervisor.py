@@ -19,7 +19,7 @@ def main() -> int:
     runtime = RuntimeSettings.model_validate(json.loads(settings))
     supervisor = Supervisor(
         Home(Path(home)), Settings(runtime=runtime), names.split(","), package="tests.support.processes",
-        echo=lambda name, line: say(f"log {name} {line}"),
+        echo=lambda name, line: say(f"log {name} {line}"), progressed=lambda line: say(f"progress {line}"),
     )  # fmt: skip
     try:
         asyncio.run(supervisor.run(lambda table: say(f"ready {json.dumps([state.pid for state in table.processes])}")))

@@ -6,11 +6,13 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import asdict
 from time import monotonic
 from typing import Any
 
 from google.protobuf.message import Message
 
+from aico_memory.bus.read_only import WriteStop
 from aico_memory.contracts.envelope import make_record, open_record, open_reply
 from aico_memory.contracts.wire import OutgoingRecord, StampedRecord, reply_topic
 from aico_memory.errors import AicoMemoryError, BusUnavailable
@@ -70,7 +72,7 @@ class TwinBus:
     def of_topic(self, topic: str) -> list[StampedRecord]:
         return [stamped for stamped in self.journal if stamped.topic == topic]
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 10.0) -> bool:
+    def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> bool:
         """Wait until something on the bus fulfils a condition."""
         with self.changed:
             return bool(self.changed.wait_for(condition, seconds))
@@ -104,6 +106,9 @@ class TwinBusLink:
             futures.append(future)
         return futures
 
+    def has_room(self, records: int, size: int) -> bool:
+        return True
+
     def send(self, record: OutgoingRecord) -> None:
         if not self._bus.away:
             self._bus.forward(record, self.identity)
@@ -136,7 +141,9 @@ class TwinBusLink:
                 self._bus.reports.append(body)
                 self._bus.changed.notify_all()
             heads = {stamped.topic: [stamped.global_sequence, stamped.topic_sequence] for stamped in self._bus.journal}
-            future.set_result({"head": len(self._bus.journal), "topics": heads, "consumers": []})
+            future.set_result(
+                {"head": len(self._bus.journal), "topics": heads, "consumers": [], "read_only": asdict(WriteStop())}
+            )
         return future
 
     def close(self) -> None:

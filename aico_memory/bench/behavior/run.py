@@ -22,6 +22,7 @@ from aico_memory.bench.behavior.baselines import (
 from aico_memory.bench.behavior.system import RealSystem, Rules
 from aico_memory.bench.behavior.worlds import WORLDS, Floats, World, draw_world, load_worlds
 from aico_memory.domain.behavioral.choosing import Chooser
+from aico_memory.domain.behavioral.diversity import Diversity
 from aico_memory.domain.behavioral.hierarchical import HierarchicalFigures, HierarchicalPolicy
 from aico_memory.domain.behavioral.learning import LearningFigures
 from aico_memory.domain.behavioral.policy import HybridFigures, HybridPolicy
@@ -30,6 +31,7 @@ from aico_memory.domain.behavioral.posterior import StyleSpace
 from aico_memory.domain.behavioral.prior import Prior
 from aico_memory.domain.behavioral.trigger import TriggerWeights
 from aico_memory.paths import shipped_config
+from aico_memory.runtime.environment import environment
 from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.stores.behavioral.prior_file import FILE as PRIOR_FILE
 from aico_memory.stores.behavioral.prior_file import load_prior
@@ -52,6 +54,8 @@ BASELINES = (
 OURS = (COLD, SHIPPED, LEARNED)
 # Those who came before, and for how many interactions each.
 COMPANY, COMPANY_INTERACTIONS = 200, 50
+# What libraries of linear algebra look at when they are loaded: two processes with two threads each take five times as long.
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,8 @@ def _stage() -> _Stage:
     catalogue = load_skills(shipped_config() / FILE)
     trigger = settings.trigger
     weights = TriggerWeights(trigger.intent, trigger.time_of_day, trigger.sentiment, trigger.topic)
-    chooser = Chooser(weights, trigger.threshold, trigger.candidates)
+    bound = Diversity(**settings.diversity.model_dump())
+    chooser = Chooser(weights, trigger.threshold, trigger.candidates, bound)
     learning = LearningFigures(**settings.learning.model_dump())
     start = Prior(level=settings.hierarchical.level, slope=settings.hierarchical.slope)
     cold = designed(start, catalogue, settings.hierarchical.design)
@@ -149,7 +154,7 @@ def _played(jobs: list[Job], plan: Plan) -> Iterator[tuple[Job, Floats, float]]:
         return
     # The longest first, so that no process ends alone.
     ordered = sorted(jobs, key=lambda job: -(job.algorithm in {*OURS, HYBRID}))
-    with ProcessPoolExecutor(plan.processes, mp_context=get_context("spawn")) as pool:
+    with environment(_ONE_THREAD), ProcessPoolExecutor(plan.processes, mp_context=get_context("spawn")) as pool:
         waiting = {pool.submit(play_one, job, plan): job for job in ordered}
         for future in as_completed(waiting):
             yield waiting[future], *future.result()

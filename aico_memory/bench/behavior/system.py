@@ -18,9 +18,10 @@ from aico_memory.domain.behavioral.learning import (
     Preference,
     SkillState,
     learn,
+    note_selected,
 )
 from aico_memory.domain.behavioral.policy import Policy, UserKnowledge, seed_of
-from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior
+from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior, taste_of
 from aico_memory.domain.behavioral.prior import Prior
 from aico_memory.domain.behavioral.skill import Catalogue
 
@@ -64,7 +65,7 @@ class RealSystem:
         for number, person in enumerate(self._people):
             situation = self._world.situations[self._world.visits[number, step]]
             if self._policy.sees_all and person.taste is None:
-                person.taste = TastePosterior(self.evidence(number), self._space)
+                person.taste = taste_of(self.evidence(number), self._space)
             bucket = situation.bucket
             known = UserKnowledge(
                 person.states,
@@ -79,6 +80,8 @@ class RealSystem:
             # All may be below the confidence that a policy asks for; a real answer has to be given some way or other.
             taken = choice.chosen or max(choice.candidates, key=lambda one: one.trigger)
             chosen[number] = self._space.place[taken.skill.skill_id]
+            state = person.states.get(taken.skill.skill_id, SkillState())
+            person.states[taken.skill.skill_id] = note_selected(state, choice.is_exploration, step)
         return chosen
 
     def learn(self, step: int, chosen: Chosen, thumbs: Thumbs, given: Thumbs) -> None:

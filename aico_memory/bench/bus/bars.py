@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from aico_memory.bench.bar import Bar
 from aico_memory.bench.bus.stage import Figures
 from aico_memory.bench.statistics import spread
 
@@ -25,20 +25,6 @@ THROUGHPUT = {
     "Redis Streams, appendfsync everysec": (0.85, 1.6),
     "NATS JetStream": (1.5, 2.6),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One ratio or figure of the quality chapter."""
-
-    name: str
-    measured: float
-    bar: float
-    at_least: bool
-
-    @property
-    def held(self) -> bool:
-        return self.measured >= self.bar if self.at_least else self.measured <= self.bar
 
 
 def bars(samples: Samples) -> list[Bar]:

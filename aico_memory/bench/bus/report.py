@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from aico_memory.bench.bus.bars import Bar
+from aico_memory.bench.bar import Bar
 from aico_memory.bench.bus.run import Row
 
 COLUMNS = {

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from aico_memory.bench.bus.bars import REPLAY, Bar, Samples, bars
+from aico_memory.bench.bar import Bar
+from aico_memory.bench.bus.bars import REPLAY, Samples, bars
 from aico_memory.bench.bus.contest import Load
 from aico_memory.bench.bus.stage import Contestant, Figures, measure, measure_replay, nats, our_broker, raw_proxy, redis
 from aico_memory.bench.statistics import Spread, spread

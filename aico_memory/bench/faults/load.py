@@ -13,6 +13,7 @@ from typing import Any
 
 from aico_memory.bench.chatter import sentences
 from aico_memory.client import MemoryClient
+from aico_memory.domain.sleep.names import REPLAY
 from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded
 from aico_memory.ids import compose_uuid7
 
@@ -127,7 +128,13 @@ class Load(threading.Thread):
     def _sleep(self, number: int) -> None:
         event_id = self._identifier(number, 4)
         firing = f"manual/{event_id}"
-        fields = {"firing_id": firing, "planned_at_us": int((START + number * STEP).timestamp() * 1_000_000), "manual": True}
+        # The phases behind the replay look at what is there when they come by: beside a load, that is a matter of speed.
+        fields = {
+            "firing_id": firing,
+            "planned_at_us": int((START + number * STEP).timestamp() * 1_000_000),
+            "manual": True,
+            "phases": [REPLAY],
+        }
         self._until_done(lambda: self._client.publish("memory/consolidation/start/v1/", fields, event_id=event_id))
         self.sleeps.append(firing)
 

@@ -32,6 +32,12 @@ COMMAND = (sys.executable, "-m", "aico_memory.cli")
 BACK_SECONDS = 150.0
 REST_SECONDS = 600.0
 SAMPLE = 60
+# What a worker goes on without, once another has been away for long, is a matter of speed as well.
+_PATIENT = {
+    "AICO_MEMORY_SET__write_path__work__embed_patience_seconds": "600",
+    "AICO_MEMORY_SET__consolidation__settle_seconds": "600",
+    "AICO_MEMORY_SET__consolidation__ask_times": "1000",
+}
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -92,7 +98,7 @@ def _run(plan: Plan, rng: random.Random, order: Sequence[str], steps: int | None
         home = Home(Path(folder))
         # When a night falls between two messages is a matter of speed; what waited for it would be judged beside others.
         unlimited = {f"AICO_MEMORY_SET__write_path__policy__{name}": "0" for name in ("session_writes", "hour_writes")}
-        environment = {**os.environ, **unlimited, "AICO_MEMORY_HOME": folder, "AICO_MEMORY_CLOCK": "manual"}
+        environment = {**os.environ, **unlimited, **_PATIENT, "AICO_MEMORY_HOME": folder, "AICO_MEMORY_CLOCK": "manual"}
         SharedManualClock(home.manual_clock, START).close()
         _command(environment, "up", "--detach", "--timeout", "180")
         try:

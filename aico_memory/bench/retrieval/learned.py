@@ -40,7 +40,11 @@ Progress = Callable[[str], None]
 def samples_of(entries: Sequence[Tabulated], seed: int) -> list[Sample]:
     """Questions as samples: the right rows, the hardest wrong ones by words, windows and vectors, some at random."""
     rng = np.random.default_rng(seed)
-    return [thinned(entry.table.features, entry.gold, _hardest(entry.table.features), _DRAWN, rng) for entry in entries]
+    found = []
+    for entry in entries:
+        features = entry.features()
+        found.append(thinned(features, entry.gold, _hardest(features), _DRAWN, rng))
+    return found
 
 
 def learned_profile(name: str, samples: Sequence[Sample], names: Sequence[str] = LEARNED) -> Profile:

@@ -11,7 +11,8 @@ import numpy as np
 from aico_memory.bench.retrieval.data import Collection, Said
 from aico_memory.domain.formation.language import guess_language
 from aico_memory.domain.memory import RECORD, Memory, Scope, View, facets_of
-from aico_memory.domain.retrieval.features import Figures
+from aico_memory.domain.retrieval.evidence import Floats
+from aico_memory.domain.retrieval.features import Figures, rows_of
 from aico_memory.domain.retrieval.question import Question, QuestionTables
 from aico_memory.domain.retrieval.ranking import Profile
 from aico_memory.models.embedder import Embedder, Vectors
@@ -49,6 +50,9 @@ class KeptTexts:
     def memories(self, scope: Scope, after: int, limit: int) -> list[tuple[int, Memory]]:
         return [entry for entry in self._memories if entry[0] > after and entry[1].scope == scope][:limit]
 
+    def newest(self, memories: int) -> list[Scope]:
+        return list(dict.fromkeys(memory.scope for _, memory in self._memories[-memories:][::-1]))
+
     def opened(self, keys: Sequence[int]) -> list[tuple[int, Memory]]:
         return [entry for entry in self._memories if entry[0] in set(keys)]
 
@@ -58,12 +62,18 @@ class KeptTexts:
 
 @dataclass(frozen=True, slots=True)
 class Tabulated:
-    """A question with the features of every message, in the order of the messages."""
+    """A question with the features of every message."""
 
     question: Question
+    # Rows in the order of their conversations.
     table: fused_search.Table
+    # Places among the messages.
     gold: tuple[int, ...]
     category: str
+
+    def features(self) -> Floats:
+        """Shape (messages, features), in the order of the messages; keys are places, counted from one."""
+        return rows_of(self.table.features, np.argsort(self.table.keys))
 
 
 class Shelf:
@@ -101,7 +111,7 @@ class Shelf:
                 question,
                 texts,
                 view,
-                lambda _: self._vectors.similarities(vector, view, len(self.ids)),
+                lambda _: self._vectors.similarities([vector], view, len(self.ids))[0],
                 figures,
                 characters=characters or question.foreign,
             )

@@ -81,7 +81,7 @@ def run_retrieval(plan: Plan, workshop: Workshop, profiles: Mapping[str, Profile
         named = {profile.name: profile for profile in unseen.values()}
         with deployed(named) as deployment:
             _over_the_bus(outcome, deployment, conversations, unseen, [*sets, *wishes], progress)
-            outcome.degraded = deployment.degraded
+            outcome.degraded = deployment.asking.degraded
     return outcome
 
 

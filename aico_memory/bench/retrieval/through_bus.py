@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -13,18 +12,18 @@ from pathlib import Path
 
 import yaml
 
+from aico_memory.bench.patience import PATIENT, PatientAsking
 from aico_memory.bench.retrieval.data import Collection, Question, Said
 from aico_memory.bench.retrieval.scoring import DEPTH
 from aico_memory.client import MemoryClient
 from aico_memory.domain.retrieval.ranking import Profile
 from aico_memory.models.ranking_tables import FOLDER
 from aico_memory.paths import Home
+from aico_memory.runtime.environment import environment
 
 Progress = Callable[[str], None]
 _BATCH = 200
 _FLUSH_SECONDS = 3600.0
-_TRIES = 20
-_PAUSE_SECONDS = 0.5
 
 
 class Deployment:
@@ -34,9 +33,7 @@ class Deployment:
         self._client = client
         # Event id -> id of the message in its set.
         self._said: dict[str, str] = {}
-        # Answers that left a tier out in the end, and questions that were asked again because of it.
-        self.degraded = 0
-        self.repeated = 0
+        self.asking = PatientAsking()
 
     def remember(self, collection: Collection, progress: Progress) -> None:
         """Publish every message and wait until it can be found."""
@@ -50,14 +47,7 @@ class Deployment:
         """For each question the ids of the messages found, best first, each once."""
 
         def ask(question: Question) -> list[str]:
-            # A busy machine may miss the deadline; what is measured here is what is found, not how soon.
-            for _ in range(_TRIES):
-                found = self._client.search(question.text, collection.name, top_k=DEPTH, profile=profile)
-                if not found["degraded"]:
-                    break
-                self.repeated += 1
-                time.sleep(_PAUSE_SECONDS)
-            self.degraded += bool(found["degraded"])
+            found = self.asking.whole(lambda: self._client.search(question.text, collection.name, top_k=DEPTH, profile=profile))
             ids = (self._said[event] for hit in found["results"] for event in hit["evidence"][:1] if event in self._said)
             return list(dict.fromkeys(ids))
 
@@ -66,8 +56,11 @@ class Deployment:
 
 @contextmanager
 def deployed(profiles: Mapping[str, Profile]) -> Iterator[Deployment]:
-    """A fresh deployment that knows these ranking profiles beside the shipped ones; it ends with the block."""
-    with tempfile.TemporaryDirectory(prefix="bench-retrieval-") as folder:
+    """A fresh deployment that knows these ranking profiles beside the shipped ones; it ends with the block.
+
+    A busy machine may miss a deadline; what is measured here is what is found, not how soon.
+    """
+    with environment(PATIENT), tempfile.TemporaryDirectory(prefix="bench-retrieval-") as folder:
         home = Home(Path(folder) / "home")
         ranking = home.config / FOLDER
         ranking.mkdir(parents=True)

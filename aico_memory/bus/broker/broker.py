@@ -24,6 +24,7 @@ from aico_memory.bus.broker.sessions import Sessions
 from aico_memory.bus.broker.sockets import bind_to, open_socket
 from aico_memory.bus.journal import Journal
 from aico_memory.bus.journal.retention import Retention
+from aico_memory.bus.read_only import ReadOnlySwitch
 from aico_memory.bus.zap import AuthorizedKeys, ZapHandler
 from aico_memory.clock import Clock
 from aico_memory.contracts.wire import PROTOCOL
@@ -75,7 +76,11 @@ class Broker:
         self._intake = Intake(self._journal, self._delivery, settings, clock, self._send, self._notices)
         self._notices.intake = self._intake
         self._ranges = Ranges(self._journal, settings, self._send)
-        control = Control(self._journal, self._registry, clock, self._describe_connections, self.statistics)
+        self._switch = ReadOnlySwitch(home)
+        self._look_at_switch()
+        control = Control(
+            self._journal, self._registry, clock, self._describe_connections, self.statistics, self._switch, self._switched
+        )
         self._sessions = Sessions(
             self._router, self._keys, self._bans, settings, clock, self._journal,
             self._intake, self._ranges, control, self._notices, self._send,
@@ -154,8 +159,12 @@ class Broker:
                 "segments": len(self._journal.segments), "removed": self._retention.removed,
                 "removed_unread": self._retention.removed_unread,
             },
-            "alarms": self._retention.alarms(),
+            "alarms": [*self._retention.alarms(), *self._key_alarms()],
         }  # fmt: skip
+
+    def _key_alarms(self) -> list[dict[str, object]]:
+        unreadable = self._keys.unreadable
+        return [{"alarm": "authorised_keys_unreadable", "detail": unreadable}] if unreadable else []
 
     def _turn(self, timeout_ms: int) -> bool:
         """One turn of the loop; whether anything arrived."""
@@ -167,6 +176,7 @@ class Broker:
             self._zap.answer_waiting()
         if self._delivery.socket in ready:
             self._delivery.answer_waiting()
+        self._look_at_switch()
         taken = self._sessions.drain() if self._router in ready else 0
         if self._intake.waiting():
             self._intake.commit()
@@ -198,6 +208,17 @@ class Broker:
         changed = self._keys.refresh(force=True)
         if changed is not None:
             self._keys_changed(changed)
+
+    def _look_at_switch(self) -> None:
+        """The command line may have thrown it by itself."""
+        on = self._switch.on
+        if on is (self._intake.stopped is None):
+            self._intake.stopped = self._switch.state().error() if on else None
+
+    def _switched(self, actor: str, on: bool) -> None:
+        self._look_at_switch()
+        _log.warning("read only", on=on, identity=actor)
+        self._notices.audit("read_only", actor, "", {"on": on})
 
     def _keys_changed(self, changed: frozenset[str]) -> None:
         self._notices.audit("keys_changed", "broker", "", {"lost_or_changed": sorted(changed)})

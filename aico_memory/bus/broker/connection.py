@@ -16,6 +16,8 @@ class Grant:
     place: Provenance
     durable: bool
     max_bytes: int
+    # A durable record whose sender waits for an answer: refused while writing is stopped.
+    command: bool = False
 
 
 class TokenBucket:

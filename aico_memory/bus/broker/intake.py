@@ -87,6 +87,8 @@ class Intake:
         self._answering: list[Connection] = []
         self._own: list[Pending] = []
         self.pending_bytes = 0
+        # Why commands are refused at present, or None.
+        self.stopped: AicoMemoryError | None = None
         self.counts = IntakeCounts()
         self.refused: Counter[str] = Counter()
 
@@ -190,6 +192,8 @@ class Intake:
                     grant = found
                 if not 0 < length <= grant.max_bytes or grant.durable is not durable or event_id == _NO_ID:
                     refusals.append((offset, event_id, _unfit(grant, durable, length)))
+                elif grant.command and self.stopped is not None:
+                    refusals.append((offset, event_id, self.stopped))
                 else:
                     taken.append((grant.place, event_id, frame[envelope_at:at]))
         except struct.error:
@@ -218,6 +222,8 @@ class Intake:
                 Provenance(topic, user, connection.identity.name),
                 declared.durable,
                 declared.max_bytes or self._settings.max_bytes,
+                # What workers tell one another was decided before, and is theirs to finish.
+                declared.durable and declared.reply is not None and not connection.identity.role.replies,
             )
         if len(connection.grants) >= _GRANTS_PER_CONNECTION:
             connection.grants.clear()

@@ -351,6 +351,90 @@ class ExplainSelectionRequest(_message.Message):
 Global___ExplainSelectionRequest: _TypeAlias = ExplainSelectionRequest  # noqa: Y015
 
 @_typing.final
+class ClassifyTextRequest(_message.Message):
+    """Sort one text into the categories of feedback; nothing is stored."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    LANGUAGE_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    language: _builtins.str
+    """ISO 639-1; empty or unknown: guessed."""
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+        language: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["language", b"language", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClassifyTextRequest: _TypeAlias = ClassifyTextRequest  # noqa: Y015
+
+@_typing.final
+class TextCategories(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ScoresEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SCORES_FIELD_NUMBER: _builtins.int
+    CATEGORY_FIELD_NUMBER: _builtins.int
+    MATCHING_FIELD_NUMBER: _builtins.int
+    LANGUAGE_FIELD_NUMBER: _builtins.int
+    ANSWERED_BY_FIELD_NUMBER: _builtins.int
+    category: _builtins.str
+    """The likeliest."""
+    language: _builtins.str
+    answered_by: _builtins.str
+    """spelling, or spelling and the embedding model."""
+    @_builtins.property
+    def scores(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """All of too_verbose, too_brief, wrong_tone, not_helpful, incorrect_info, none: 0..1, together 1."""
+
+    @_builtins.property
+    def matching(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The complaints that are likely enough to be acted on."""
+
+    def __init__(
+        self,
+        *,
+        scores: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        category: _builtins.str = ...,
+        matching: _abc.Iterable[_builtins.str] | None = ...,
+        language: _builtins.str = ...,
+        answered_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "category", b"category", "language", b"language", "matching", b"matching", "scores", b"scores"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TextCategories: _TypeAlias = TextCategories  # noqa: Y015
+
+@_typing.final
 class FeedbackProcessed(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -741,6 +825,87 @@ class Preferences(_message.Message):
 Global___Preferences: _TypeAlias = Preferences  # noqa: Y015
 
 @_typing.final
+class PutPreference(_message.Message):
+    """What a person says of the style they want: it stands over what was learned until then."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class StyleEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    BUCKET_FIELD_NUMBER: _builtins.int
+    STYLE_FIELD_NUMBER: _builtins.int
+    RESET_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    bucket: _builtins.int
+    """Absent: every bucket of which something is known."""
+    reset: _builtins.bool
+    """Instead: back to neutral."""
+    @_builtins.property
+    def style(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """0..1 by the names of dimensions."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        bucket: _builtins.int | None = ...,
+        style: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        reset: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bucket", b"_bucket", "bucket", b"bucket"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bucket", b"_bucket", "bucket", b"bucket", "reset", b"reset", "style", b"style", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bucket: _TypeAlias = _typing.Literal["bucket"]  # noqa: Y015
+    _WhichOneofArgType__bucket: _TypeAlias = _typing.Literal["_bucket", b"_bucket"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bucket) -> _WhichOneofReturnType__bucket | None: ...
+
+Global___PutPreference: _TypeAlias = PutPreference  # noqa: Y015
+
+@_typing.final
+class PreferenceStated(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATUS_FIELD_NUMBER: _builtins.int
+    BUCKETS_FIELD_NUMBER: _builtins.int
+    status: _builtins.str
+    """stated | no_consent"""
+    buckets: _builtins.int
+    """How many buckets now have other values."""
+    def __init__(
+        self,
+        *,
+        status: _builtins.str = ...,
+        buckets: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buckets", b"buckets", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreferenceStated: _TypeAlias = PreferenceStated  # noqa: Y015
+
+@_typing.final
 class LearnNow(_message.Message):
     """Run the nightly batch now."""
 
@@ -774,8 +939,10 @@ class LearnReport(_message.Message):
     VALUE_AFTER_FIELD_NUMBER: _builtins.int
     DETAIL_FIELD_NUMBER: _builtins.int
     PROPOSALS_FIELD_NUMBER: _builtins.int
+    CLASSIFIED_FIELD_NUMBER: _builtins.int
+    MOVED_BY_TEXT_FIELD_NUMBER: _builtins.int
     outcome: _builtins.str
-    """learned | refused | too_few_people | nothing_new | switched_off"""
+    """learned | proposed | refused | rolled_back | too_few_people | nothing_new | switched_off"""
     people: _builtins.int
     thumbs: _builtins.int
     signals: _builtins.int
@@ -787,6 +954,9 @@ class LearnReport(_message.Message):
     detail: _builtins.str
     proposals: _builtins.int
     """Skills that were proposed to users whom everything at hand keeps missing."""
+    classified: _builtins.int
+    """Stored texts that were sorted into categories, and how many of them moved a preference."""
+    moved_by_text: _builtins.int
     def __init__(
         self,
         *,
@@ -799,10 +969,12 @@ class LearnReport(_message.Message):
         value_after: _builtins.float = ...,
         detail: _builtins.str = ...,
         proposals: _builtins.int = ...,
+        classified: _builtins.int = ...,
+        moved_by_text: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["detail", b"detail", "outcome", b"outcome", "people", b"people", "prior", b"prior", "proposals", b"proposals", "signals", b"signals", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["classified", b"classified", "detail", b"detail", "moved_by_text", b"moved_by_text", "outcome", b"outcome", "people", b"people", "prior", b"prior", "proposals", b"proposals", "signals", b"signals", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -857,6 +1029,104 @@ class UndoResult(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UndoResult: _TypeAlias = UndoResult  # noqa: Y015
+
+@_typing.final
+class EditFeedback(_message.Message):
+    """Change what a feedback event says. What was learned is then what it would be had it said so from the start."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    REWARD_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    FREE_TEXT_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    event_id: _builtins.bytes
+    """The feedback event, 16 bytes."""
+    reward: _builtins.int
+    """What is absent stays as it was. -1, 0 or 1, as with FeedbackEvent."""
+    reason: _builtins.str
+    free_text: _builtins.str
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        event_id: _builtins.bytes = ...,
+        reward: _builtins.int | None = ...,
+        reason: _builtins.str | None = ...,
+        free_text: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_free_text", b"_free_text", "_reason", b"_reason", "_reward", b"_reward", "free_text", b"free_text", "reason", b"reason", "reward", b"reward"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_free_text", b"_free_text", "_reason", b"_reason", "_reward", b"_reward", "event_id", b"event_id", "free_text", b"free_text", "reason", b"reason", "reward", b"reward", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__free_text: _TypeAlias = _typing.Literal["free_text"]  # noqa: Y015
+    _WhichOneofArgType__free_text: _TypeAlias = _typing.Literal["_free_text", b"_free_text"]  # noqa: Y015
+    _WhichOneofReturnType__reason: _TypeAlias = _typing.Literal["reason"]  # noqa: Y015
+    _WhichOneofArgType__reason: _TypeAlias = _typing.Literal["_reason", b"_reason"]  # noqa: Y015
+    _WhichOneofReturnType__reward: _TypeAlias = _typing.Literal["reward"]  # noqa: Y015
+    _WhichOneofArgType__reward: _TypeAlias = _typing.Literal["_reward", b"_reward"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__free_text) -> _WhichOneofReturnType__free_text | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reason) -> _WhichOneofReturnType__reason | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reward) -> _WhichOneofReturnType__reward | None: ...
+
+Global___EditFeedback: _TypeAlias = EditFeedback  # noqa: Y015
+
+@_typing.final
+class BehaviorExportRequest(_message.Message):
+    """Everything that is kept of a user's behaviour, as lines of JSON."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    after: _builtins.str
+    """`next` of the page before; empty for the first."""
+    limit: _builtins.int
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        after: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BehaviorExportRequest: _TypeAlias = BehaviorExportRequest  # noqa: Y015
+
+@_typing.final
+class BehaviorExport(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LINES_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    next: _builtins.str
+    """Empty: that was the last page."""
+    @_builtins.property
+    def lines(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        lines: _abc.Iterable[_builtins.str] | None = ...,
+        next: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "next", b"next"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BehaviorExport: _TypeAlias = BehaviorExport  # noqa: Y015
 
 @_typing.final
 class PutSkill(_message.Message):
@@ -1067,6 +1337,26 @@ Global___FeedbackListRequest: _TypeAlias = FeedbackListRequest  # noqa: Y015
 class FeedbackEntry(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class CategoriesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     EVENT_ID_FIELD_NUMBER: _builtins.int
     MESSAGE_ID_FIELD_NUMBER: _builtins.int
     SKILL_ID_FIELD_NUMBER: _builtins.int
@@ -1078,6 +1368,8 @@ class FeedbackEntry(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     IS_EXPLORATION_FIELD_NUMBER: _builtins.int
     UNDONE_FIELD_NUMBER: _builtins.int
+    CATEGORIES_FIELD_NUMBER: _builtins.int
+    CLASSIFIED_BY_FIELD_NUMBER: _builtins.int
     event_id: _builtins.bytes
     message_id: _builtins.str
     skill_id: _builtins.str
@@ -1090,6 +1382,11 @@ class FeedbackEntry(_message.Message):
     is_exploration: _builtins.bool
     undone: _builtins.bool
     """Taken back: it teaches nothing any more."""
+    classified_by: _builtins.str
+    @_builtins.property
+    def categories(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """What the text says, once it was sorted: category -> 0..1; and which models said so."""
+
     def __init__(
         self,
         *,
@@ -1104,10 +1401,12 @@ class FeedbackEntry(_message.Message):
         request_id: _builtins.str = ...,
         is_exploration: _builtins.bool = ...,
         undone: _builtins.bool = ...,
+        categories: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        classified_by: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "bucket", b"bucket", "event_id", b"event_id", "free_text", b"free_text", "is_exploration", b"is_exploration", "message_id", b"message_id", "reason", b"reason", "request_id", b"request_id", "reward", b"reward", "skill_id", b"skill_id", "undone", b"undone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "bucket", b"bucket", "categories", b"categories", "classified_by", b"classified_by", "event_id", b"event_id", "free_text", b"free_text", "is_exploration", b"is_exploration", "message_id", b"message_id", "reason", b"reason", "request_id", b"request_id", "reward", b"reward", "skill_id", b"skill_id", "undone", b"undone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1172,7 +1471,10 @@ class BehaviorFigure(_message.Message):
     hour_us: _builtins.int
     skill_id: _builtins.str
     what: _builtins.str
-    """selected | explored | selection_ms | positive | negative"""
+    """selected | explored (total: confidence) | positive | negative | exploration_positive | exploration_negative |
+    selection_ms | context_ms (total: ms); without a skill: batch_seconds | batch_thumbs | batch_skills | batch_alpha |
+    batch_beta, and selection_ms:N | context_ms:N, counts of a bin of times
+    """
     count: _builtins.int
     total: _builtins.float
     largest: _builtins.float
@@ -1215,22 +1517,136 @@ class BehaviorFigures(_message.Message):
 Global___BehaviorFigures: _TypeAlias = BehaviorFigures  # noqa: Y015
 
 @_typing.final
+class BehaviorMetricsRequest(_message.Message):
+    """A ready-made query over what selection and learning did. Only `adaptation` names people."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUERY_FIELD_NUMBER: _builtins.int
+    FROM_US_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    query: _builtins.str
+    """accuracy | slow_skills | adaptation | exploration | aggregate | performance | thompson_sampling"""
+    from_us: _builtins.int
+    until_us: _builtins.int
+    limit: _builtins.int
+    """0: all."""
+    def __init__(
+        self,
+        *,
+        query: _builtins.str = ...,
+        from_us: _builtins.int = ...,
+        until_us: _builtins.int = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_us", b"from_us", "limit", b"limit", "query", b"query", "until_us", b"until_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BehaviorMetricsRequest: _TypeAlias = BehaviorMetricsRequest  # noqa: Y015
+
+@_typing.final
+class MetricRow(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class ValuesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    HOUR_US_FIELD_NUMBER: _builtins.int
+    SKILL_ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    hour_us: _builtins.int
+    """0 where the row is of the whole time."""
+    skill_id: _builtins.str
+    user_id: _builtins.str
+    @_builtins.property
+    def values(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """By name; what is not known is left out."""
+
+    def __init__(
+        self,
+        *,
+        hour_us: _builtins.int = ...,
+        skill_id: _builtins.str = ...,
+        user_id: _builtins.str = ...,
+        values: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hour_us", b"hour_us", "skill_id", b"skill_id", "user_id", b"user_id", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MetricRow: _TypeAlias = MetricRow  # noqa: Y015
+
+@_typing.final
+class BehaviorMetrics(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUERY_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    query: _builtins.str
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___MetricRow]: ...
+    def __init__(
+        self,
+        *,
+        query: _builtins.str = ...,
+        rows: _abc.Iterable[Global___MetricRow] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["query", b"query", "rows", b"rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BehaviorMetrics: _TypeAlias = BehaviorMetrics  # noqa: Y015
+
+@_typing.final
 class ClassifyFeedback(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FIRING_ID_FIELD_NUMBER: _builtins.int
     PLANNED_AT_US_FIELD_NUMBER: _builtins.int
+    CLASSIFIED_FIELD_NUMBER: _builtins.int
+    MOVED_FIELD_NUMBER: _builtins.int
     firing_id: _builtins.str
     planned_at_us: _builtins.int
+    classified: _builtins.int
+    """A night goes step by step: what the steps before this one did."""
+    moved: _builtins.int
     def __init__(
         self,
         *,
         firing_id: _builtins.str = ...,
         planned_at_us: _builtins.int = ...,
+        classified: _builtins.int = ...,
+        moved: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["firing_id", b"firing_id", "planned_at_us", b"planned_at_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["classified", b"classified", "firing_id", b"firing_id", "moved", b"moved", "planned_at_us", b"planned_at_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1304,6 +1720,8 @@ Global___CompactOutcomes: _TypeAlias = CompactOutcomes  # noqa: Y015
 
 @_typing.final
 class OutcomeRecorded(_message.Message):
+    """What became of a suggestion. It updates the user's profile in the same transaction."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_ID_FIELD_NUMBER: _builtins.int
@@ -1321,7 +1739,9 @@ class OutcomeRecorded(_message.Message):
     user_id: _builtins.str
     suggestion_id: _builtins.str
     type: _builtins.str
+    """A name in lower case: letters, digits, _ . : - ; the worker answers with the typed invalid_message."""
     value: _builtins.str
+    """The target's key, where there is one."""
     outcome: _builtins.str
     """accepted | rejected | expired | superseded"""
     reason: _builtins.str

@@ -562,6 +562,33 @@ class WorkerStatus(_message.Message):
 Global___WorkerStatus: _TypeAlias = WorkerStatus  # noqa: Y015
 
 @_typing.final
+class AnswerAgain(_message.Message):
+    """The answer to a durable command has not come: whoever has given it sends it again, on the topic that the
+    command named. Nothing else answers.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    event_id: _builtins.bytes
+    """Event id of the command."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        event_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_id", b"event_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AnswerAgain: _TypeAlias = AnswerAgain  # noqa: Y015
+
+@_typing.final
 class ExportRequest(_message.Message):
     """Asks one worker for its part of the canonical export, page by page."""
 

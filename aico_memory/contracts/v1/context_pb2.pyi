@@ -319,6 +319,7 @@ class CandidatesRequest(_message.Message):
     HOT_USES_FIELD_NUMBER: _builtins.int
     HOT_SINCE_US_FIELD_NUMBER: _builtins.int
     HOT_ITEMS_FIELD_NUMBER: _builtins.int
+    SHARES_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     limit: _builtins.int
     """Most candidates of each question."""
@@ -341,6 +342,8 @@ class CandidatesRequest(_message.Message):
     hot_uses: _builtins.int
     hot_since_us: _builtins.int
     hot_items: _builtins.int
+    shares: _builtins.bool
+    """Whether what each feature gave to a score is told."""
     @_builtins.property
     def questions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The question, then its parts where it has some."""
@@ -384,10 +387,11 @@ class CandidatesRequest(_message.Message):
         hot_uses: _builtins.int = ...,
         hot_since_us: _builtins.int = ...,
         hot_items: _builtins.int = ...,
+        shares: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "embed_ms", b"embed_ms", "facts", b"facts", "filters", b"filters", "group_id", b"group_id", "hops", b"hops", "hot", b"hot", "hot_items", b"hot_items", "hot_since_us", b"hot_since_us", "hot_uses", b"hot_uses", "hot_utility", b"hot_utility", "hub", b"hub", "hypotheses", b"hypotheses", "kinds", b"kinds", "known_as_of_us", b"known_as_of_us", "limit", b"limit", "project_id", b"project_id", "questions", b"questions", "relations", b"relations", "scopes", b"scopes", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "embed_ms", b"embed_ms", "facts", b"facts", "filters", b"filters", "group_id", b"group_id", "hops", b"hops", "hot", b"hot", "hot_items", b"hot_items", "hot_since_us", b"hot_since_us", "hot_uses", b"hot_uses", "hot_utility", b"hot_utility", "hub", b"hub", "hypotheses", b"hypotheses", "kinds", b"kinds", "known_as_of_us", b"known_as_of_us", "limit", b"limit", "project_id", b"project_id", "questions", b"questions", "relations", b"relations", "scopes", b"scopes", "shares", b"shares", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -407,7 +411,9 @@ class CandidateList(_message.Message):
         """0..1, best first."""
 
     @_builtins.property
-    def shares(self) -> _containers.RepeatedCompositeFieldContainer[Global___FeatureShares]: ...
+    def shares(self) -> _containers.RepeatedCompositeFieldContainer[Global___FeatureShares]:
+        """One for each memory where they were asked for."""
+
     def __init__(
         self,
         *,

@@ -237,3 +237,112 @@ class FactsExtracted(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FactsExtracted: _TypeAlias = FactsExtracted  # noqa: Y015
+
+@_typing.final
+class SummariseRequest(_message.Message):
+    """Tell several memories in one short text. Answered by the model service, as an extraction is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    TEXTS_FIELD_NUMBER: _builtins.int
+    CHARACTERS_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.bytes
+    """The summary whose text is to be told in other words."""
+    characters: _builtins.int
+    """How many characters the answer may have."""
+    kind: _builtins.str
+    """summary | pattern: what is to be told of them; empty: a summary."""
+    @_builtins.property
+    def texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it rests on, in the order of saying."""
+
+    def __init__(
+        self,
+        *,
+        memory_id: _builtins.bytes = ...,
+        texts: _abc.Iterable[_builtins.str] | None = ...,
+        characters: _builtins.int = ...,
+        kind: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["characters", b"characters", "kind", b"kind", "memory_id", b"memory_id", "texts", b"texts"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SummariseRequest: _TypeAlias = SummariseRequest  # noqa: Y015
+
+@_typing.final
+class Summary(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    ANSWERED_BY_FIELD_NUMBER: _builtins.int
+    DEGRADED_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    PROMPT_HASH_FIELD_NUMBER: _builtins.int
+    MILLISECONDS_FIELD_NUMBER: _builtins.int
+    PROMPT_TOKENS_FIELD_NUMBER: _builtins.int
+    ANSWER_TOKENS_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    answered_by: _builtins.str
+    """Name of the model; "rules" where it gave no usable answer."""
+    degraded: _builtins.str
+    """Why it is "rules", as in Extraction; empty where the text is the model's."""
+    model: _builtins.str
+    prompt_hash: _builtins.str
+    milliseconds: _builtins.float
+    prompt_tokens: _builtins.int
+    answer_tokens: _builtins.int
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+        answered_by: _builtins.str = ...,
+        degraded: _builtins.str = ...,
+        model: _builtins.str = ...,
+        prompt_hash: _builtins.str = ...,
+        milliseconds: _builtins.float = ...,
+        prompt_tokens: _builtins.int = ...,
+        answer_tokens: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer_tokens", b"answer_tokens", "answered_by", b"answered_by", "degraded", b"degraded", "milliseconds", b"milliseconds", "model", b"model", "prompt_hash", b"prompt_hash", "prompt_tokens", b"prompt_tokens", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Summary: _TypeAlias = Summary  # noqa: Y015
+
+@_typing.final
+class SummaryTold(_message.Message):
+    """A summary in a model's words, taken up where the text that it was made of still stands.
+    Part of a recording, because the model is not: a replay has the same text without asking it again.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    BASIS_FIELD_NUMBER: _builtins.int
+    SUMMARY_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.bytes
+    basis: _builtins.bytes
+    """Digest of the text that stood when the model was asked."""
+    @_builtins.property
+    def summary(self) -> Global___Summary: ...
+    def __init__(
+        self,
+        *,
+        memory_id: _builtins.bytes = ...,
+        basis: _builtins.bytes = ...,
+        summary: Global___Summary | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["summary", b"summary"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["basis", b"basis", "memory_id", b"memory_id", "summary", b"summary"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SummaryTold: _TypeAlias = SummaryTold  # noqa: Y015

@@ -5,9 +5,11 @@ Custom options from which the topic registry is derived: a message that
 carries `topic` is the one message of that bus topic.
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import descriptor_pb2 as _descriptor_pb2
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf.internal import extension_dict as _extension_dict
 import builtins as _builtins
@@ -118,12 +120,20 @@ class FieldRules(_message.Message):
     MAX_FIELD_NUMBER: _builtins.int
     MAX_LENGTH_FIELD_NUMBER: _builtins.int
     RANGED_FIELD_NUMBER: _builtins.int
+    ONE_OF_FIELD_NUMBER: _builtins.int
+    ZONE_FIELD_NUMBER: _builtins.int
     required: _builtins.bool
     min: _builtins.float
     max: _builtins.float
     max_length: _builtins.int
     ranged: _builtins.bool
     """True where min and max are meant (a range of 0..0 is otherwise no rule)."""
+    zone: _builtins.bool
+    """The field names an IANA zone, or is empty."""
+    @_builtins.property
+    def one_of(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The texts that the field may have; empty is allowed unless it is required."""
+
     def __init__(
         self,
         *,
@@ -132,10 +142,12 @@ class FieldRules(_message.Message):
         max: _builtins.float = ...,
         max_length: _builtins.int = ...,
         ranged: _builtins.bool = ...,
+        one_of: _abc.Iterable[_builtins.str] | None = ...,
+        zone: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["max", b"max", "max_length", b"max_length", "min", b"min", "ranged", b"ranged", "required", b"required"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["max", b"max", "max_length", b"max_length", "min", b"min", "one_of", b"one_of", "ranged", b"ranged", "required", b"required", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -249,8 +249,11 @@ class SearchHit(_message.Message):
     SCORE_FIELD_NUMBER: _builtins.int
     SHARES_FIELD_NUMBER: _builtins.int
     LAYER_FIELD_NUMBER: _builtins.int
+    ANSWERS_FIELD_NUMBER: _builtins.int
     score: _builtins.float
     layer: _builtins.str
+    answers: _builtins.bool
+    """Whether it answers the question by the rules of recall; such hits come first."""
     @_builtins.property
     def record(self) -> Global___MemoryRecord: ...
     @_builtins.property
@@ -262,10 +265,11 @@ class SearchHit(_message.Message):
         score: _builtins.float = ...,
         shares: _abc.Iterable[Global___RankedShare] | None = ...,
         layer: _builtins.str = ...,
+        answers: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["layer", b"layer", "record", b"record", "score", b"score", "shares", b"shares"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "layer", b"layer", "record", b"record", "score", b"score", "shares", b"shares"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -332,6 +336,8 @@ class SemanticQuery(_message.Message):
     RETRIEVERS_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     EMBED_MS_FIELD_NUMBER: _builtins.int
+    SHARES_FIELD_NUMBER: _builtins.int
+    PARTS_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     vector: _builtins.bytes
     """Little-endian float32; empty: no vector search."""
@@ -343,6 +349,8 @@ class SemanticQuery(_message.Message):
     """Ranking profile of `fused`; empty: the configured one."""
     embed_ms: _builtins.int
     """Milliseconds that the embedding of `fused` may take; 0: by words alone."""
+    shares: _builtins.bool
+    """Whether `fused` tells what each feature gave to a score."""
     @_builtins.property
     def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]: ...
     @_builtins.property
@@ -352,6 +360,10 @@ class SemanticQuery(_message.Message):
         """vector | text | fused : which retrievers to run; empty: vector (where one is given) and text.
         fused weighs words, vectors and all else that is known by a ranking profile, and embeds the text by itself.
         """
+
+    @_builtins.property
+    def parts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The questions that a compound one asks: what answers any of them comes first in `fused`."""
 
     def __init__(
         self,
@@ -367,10 +379,12 @@ class SemanticQuery(_message.Message):
         retrievers: _abc.Iterable[_builtins.str] | None = ...,
         profile: _builtins.str = ...,
         embed_ms: _builtins.int = ...,
+        shares: _builtins.bool = ...,
+        parts: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "embed_ms", b"embed_ms", "embedding_fingerprint", b"embedding_fingerprint", "filters", b"filters", "known_as_of_us", b"known_as_of_us", "limit", b"limit", "profile", b"profile", "retrievers", b"retrievers", "scopes", b"scopes", "text", b"text", "vector", b"vector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "embed_ms", b"embed_ms", "embedding_fingerprint", b"embedding_fingerprint", "filters", b"filters", "known_as_of_us", b"known_as_of_us", "limit", b"limit", "parts", b"parts", "profile", b"profile", "retrievers", b"retrievers", "scopes", b"scopes", "shares", b"shares", "text", b"text", "vector", b"vector"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -385,8 +399,11 @@ class RankedList(_message.Message):
     SCORES_FIELD_NUMBER: _builtins.int
     MILLISECONDS_FIELD_NUMBER: _builtins.int
     SHARES_FIELD_NUMBER: _builtins.int
+    ANSWERS_FIELD_NUMBER: _builtins.int
     retriever: _builtins.str
     milliseconds: _builtins.float
+    answers: _builtins.int
+    """How many of the first answer the question by the rules of recall; only of `fused`."""
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -403,10 +420,11 @@ class RankedList(_message.Message):
         scores: _abc.Iterable[_builtins.float] | None = ...,
         milliseconds: _builtins.float = ...,
         shares: _abc.Iterable[Global___RankedShares] | None = ...,
+        answers: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "milliseconds", b"milliseconds", "retriever", b"retriever", "scores", b"scores", "shares", b"shares"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "memory_ids", b"memory_ids", "milliseconds", b"milliseconds", "retriever", b"retriever", "scores", b"scores", "shares", b"shares"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -442,6 +460,7 @@ class SemanticMatches(_message.Message):
     DEGRADED_FIELD_NUMBER: _builtins.int
     MODEL_FIELD_NUMBER: _builtins.int
     TIMINGS_FIELD_NUMBER: _builtins.int
+    DROPPED_FIELD_NUMBER: _builtins.int
     index: _builtins.str
     model: _builtins.str
     """Of `fused`: the embedding model that answered, and its stages."""
@@ -455,6 +474,10 @@ class SemanticMatches(_message.Message):
 
     @_builtins.property
     def timings(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTiming]: ...
+    @_builtins.property
+    def dropped(self) -> _containers.RepeatedCompositeFieldContainer[Global___DroppedItem]:
+        """Of `fused`, where shares are asked for: what was found and is not in the list, and why."""
+
     def __init__(
         self,
         *,
@@ -464,10 +487,11 @@ class SemanticMatches(_message.Message):
         degraded: _abc.Iterable[_builtins.str] | None = ...,
         model: _builtins.str = ...,
         timings: _abc.Iterable[Global___StageTiming] | None = ...,
+        dropped: _abc.Iterable[Global___DroppedItem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "index", b"index", "lists", b"lists", "model", b"model", "records", b"records", "timings", b"timings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "dropped", b"dropped", "index", b"index", "lists", b"lists", "model", b"model", "records", b"records", "timings", b"timings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -675,6 +699,53 @@ class UpdateMemory(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UpdateMemory: _TypeAlias = UpdateMemory  # noqa: Y015
+
+@_typing.final
+class AnchorMemory(_message.Message):
+    """Holds a memory fast, or lets it go: pinned is not forgotten, cut or demoted, immutable is not changed either."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
+    IMMUTABLE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    memory_id: _builtins.str
+    pinned: _builtins.bool
+    """What is not named stays as it is."""
+    immutable: _builtins.bool
+    reason: _builtins.str
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]:
+        """As in UpdateMemory."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        memory_id: _builtins.str = ...,
+        pinned: _builtins.bool | None = ...,
+        immutable: _builtins.bool | None = ...,
+        reason: _builtins.str = ...,
+        scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_immutable", b"_immutable", "_pinned", b"_pinned", "immutable", b"immutable", "pinned", b"pinned"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_immutable", b"_immutable", "_pinned", b"_pinned", "immutable", b"immutable", "memory_id", b"memory_id", "pinned", b"pinned", "reason", b"reason", "scopes", b"scopes", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__immutable: _TypeAlias = _typing.Literal["immutable"]  # noqa: Y015
+    _WhichOneofArgType__immutable: _TypeAlias = _typing.Literal["_immutable", b"_immutable"]  # noqa: Y015
+    _WhichOneofReturnType__pinned: _TypeAlias = _typing.Literal["pinned"]  # noqa: Y015
+    _WhichOneofArgType__pinned: _TypeAlias = _typing.Literal["_pinned", b"_pinned"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__immutable) -> _WhichOneofReturnType__immutable | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__pinned) -> _WhichOneofReturnType__pinned | None: ...
+
+Global___AnchorMemory: _TypeAlias = AnchorMemory  # noqa: Y015
 
 @_typing.final
 class InvalidateMemory(_message.Message):
@@ -899,6 +970,30 @@ class Rehearse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Rehearse: _TypeAlias = Rehearse  # noqa: Y015
+
+@_typing.final
+class AnnounceDue(_message.Message):
+    """Look for plans whose time has come, and announce each of them once."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRING_ID_FIELD_NUMBER: _builtins.int
+    PLANNED_AT_US_FIELD_NUMBER: _builtins.int
+    firing_id: _builtins.str
+    planned_at_us: _builtins.int
+    def __init__(
+        self,
+        *,
+        firing_id: _builtins.str = ...,
+        planned_at_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["firing_id", b"firing_id", "planned_at_us", b"planned_at_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AnnounceDue: _TypeAlias = AnnounceDue  # noqa: Y015
 
 @_typing.final
 class Reindex(_message.Message):

@@ -69,11 +69,24 @@ class ConsolidationProgress(_message.Message):
     PHASE_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    PHASES_DONE_FIELD_NUMBER: _builtins.int
+    PHASES_FIELD_NUMBER: _builtins.int
+    USERS_DONE_FIELD_NUMBER: _builtins.int
+    USERS_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     user_id: _builtins.str
     phase: _builtins.str
     done: _builtins.int
+    """Experiences of a replay, steps of another phase; total 0: nobody knows yet."""
     total: _builtins.int
+    event: _builtins.str
+    """batch | phase (it has ended) | user (all phases have ended)"""
+    phases_done: _builtins.int
+    """Phases of this user, and users of this run."""
+    phases: _builtins.int
+    users_done: _builtins.int
+    users: _builtins.int
     def __init__(
         self,
         *,
@@ -82,14 +95,58 @@ class ConsolidationProgress(_message.Message):
         phase: _builtins.str = ...,
         done: _builtins.int = ...,
         total: _builtins.int = ...,
+        event: _builtins.str = ...,
+        phases_done: _builtins.int = ...,
+        phases: _builtins.int = ...,
+        users_done: _builtins.int = ...,
+        users: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "phase", b"phase", "run_id", b"run_id", "total", b"total", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "event", b"event", "phase", b"phase", "phases", b"phases", "phases_done", b"phases_done", "run_id", b"run_id", "total", b"total", "user_id", b"user_id", "users", b"users", "users_done", b"users_done"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ConsolidationProgress: _TypeAlias = ConsolidationProgress  # noqa: Y015
+
+@_typing.final
+class PhaseSample(_message.Message):
+    """One decision of a phase, told with its reason; a report holds some of them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    DETAIL_FIELD_NUMBER: _builtins.int
+    OTHERS_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.str
+    """UUID text of the item decided on."""
+    decision: _builtins.str
+    """What was done: decayed | strengthened | promoted | demoted | rehearsed | expired | rested | summarised | merged | ..."""
+    rule: _builtins.str
+    """The rule, and what it was decided by ("utility 0.12, unused for 41 days")."""
+    detail: _builtins.str
+    @_builtins.property
+    def others(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Other items it concerns: members of a cluster, the other of a pair."""
+
+    def __init__(
+        self,
+        *,
+        memory_id: _builtins.str = ...,
+        decision: _builtins.str = ...,
+        rule: _builtins.str = ...,
+        detail: _builtins.str = ...,
+        others: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "detail", b"detail", "memory_id", b"memory_id", "others", b"others", "rule", b"rule"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PhaseSample: _TypeAlias = PhaseSample  # noqa: Y015
 
 @_typing.final
 class PhaseReport(_message.Message):
@@ -119,11 +176,14 @@ class PhaseReport(_message.Message):
     COUNTS_FIELD_NUMBER: _builtins.int
     SECONDS_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
     phase: _builtins.str
     seconds: _builtins.float
     error: _builtins.str
     @_builtins.property
     def counts(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___PhaseSample]: ...
     def __init__(
         self,
         *,
@@ -131,18 +191,285 @@ class PhaseReport(_message.Message):
         counts: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         seconds: _builtins.float = ...,
         error: _builtins.str = ...,
+        samples: _abc.Iterable[Global___PhaseSample] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "error", b"error", "phase", b"phase", "seconds", b"seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "error", b"error", "phase", b"phase", "samples", b"samples", "seconds", b"seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PhaseReport: _TypeAlias = PhaseReport  # noqa: Y015
 
 @_typing.final
+class SleepStep(_message.Message):
+    """One step of a phase of sleep over one user's part of long-term memory."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    PHASE_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    AT_US_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    user_id: _builtins.str
+    phase: _builtins.str
+    number: _builtins.int
+    """Number of the step within the phase, from 0."""
+    after: _builtins.str
+    """Where the step before it ended, as its report said; empty: at the beginning."""
+    at_us: _builtins.int
+    """The moment that the phase decides by, the same for all steps of a run."""
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        user_id: _builtins.str = ...,
+        phase: _builtins.str = ...,
+        number: _builtins.int = ...,
+        after: _builtins.str = ...,
+        at_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "at_us", b"at_us", "number", b"number", "phase", b"phase", "run_id", b"run_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SleepStep: _TypeAlias = SleepStep  # noqa: Y015
+
+@_typing.final
+class SleepStepDone(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class CountsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    RUN_ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    PHASE_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    run_id: _builtins.str
+    user_id: _builtins.str
+    phase: _builtins.str
+    number: _builtins.int
+    next: _builtins.str
+    """Where the next step begins; empty: the phase is done."""
+    error: _builtins.str
+    """Why the step changed nothing (read-only, an error of the rules); empty where it was taken."""
+    @_builtins.property
+    def counts(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___PhaseSample]: ...
+    def __init__(
+        self,
+        *,
+        run_id: _builtins.str = ...,
+        user_id: _builtins.str = ...,
+        phase: _builtins.str = ...,
+        number: _builtins.int = ...,
+        next: _builtins.str = ...,
+        counts: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        samples: _abc.Iterable[Global___PhaseSample] | None = ...,
+        error: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "error", b"error", "next", b"next", "number", b"number", "phase", b"phase", "run_id", b"run_id", "samples", b"samples", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SleepStepDone: _TypeAlias = SleepStepDone  # noqa: Y015
+
+@_typing.final
+class SleepersRequest(_message.Message):
+    """Who has anything in long-term memory, and how much: asked when a run is planned, and of one user before and after it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LIMIT_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    USER_IDS_FIELD_NUMBER: _builtins.int
+    limit: _builtins.int
+    """At most so many owners; 0: as many as one answer takes."""
+    after: _builtins.str
+    """Owners behind this one, by name."""
+    @_builtins.property
+    def user_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Only these; one without memories is answered with zeros. Empty: everybody who has any."""
+
+    def __init__(
+        self,
+        *,
+        limit: _builtins.int = ...,
+        after: _builtins.str = ...,
+        user_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit", "user_ids", b"user_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SleepersRequest: _TypeAlias = SleepersRequest  # noqa: Y015
+
+@_typing.final
+class SleepersPage(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USERS_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    next: _builtins.str
+    """Where the next page begins; empty: there is none."""
+    @_builtins.property
+    def users(self) -> _containers.RepeatedCompositeFieldContainer[Global___Sleeper]:
+        """By name."""
+
+    def __init__(
+        self,
+        *,
+        users: _abc.Iterable[Global___Sleeper] | None = ...,
+        next: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next", b"next", "users", b"users"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SleepersPage: _TypeAlias = SleepersPage  # noqa: Y015
+
+@_typing.final
+class Sleeper(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class SharesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    ACTIVE_FIELD_NUMBER: _builtins.int
+    DORMANT_FIELD_NUMBER: _builtins.int
+    ENDED_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    SHARES_FIELD_NUMBER: _builtins.int
+    LAST_US_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    active: _builtins.int
+    """Items that are valid and in use."""
+    dormant: _builtins.int
+    """Items at rest: kept, and woken by a strong hit."""
+    ended: _builtins.int
+    """Items that are no longer valid: expired, superseded, invalidated."""
+    records: _builtins.int
+    """Records of what was said, which are no items."""
+    last_us: _builtins.int
+    """When anything of theirs was last said or learned, Unix microseconds."""
+    @_builtins.property
+    def shares(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Active items by tier and by kind ("tier.episodic", "kind.preference")."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        active: _builtins.int = ...,
+        dormant: _builtins.int = ...,
+        ended: _builtins.int = ...,
+        records: _builtins.int = ...,
+        shares: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        last_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "dormant", b"dormant", "ended", b"ended", "last_us", b"last_us", "records", b"records", "shares", b"shares", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Sleeper: _TypeAlias = Sleeper  # noqa: Y015
+
+@_typing.final
 class ConsolidationComplete(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class BeforeEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class AfterEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     RUN_ID_FIELD_NUMBER: _builtins.int
     FIRING_ID_FIELD_NUMBER: _builtins.int
@@ -152,6 +479,9 @@ class ConsolidationComplete(_message.Message):
     STARTED_US_FIELD_NUMBER: _builtins.int
     FINISHED_US_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     firing_id: _builtins.str
     users: _builtins.int
@@ -160,8 +490,15 @@ class ConsolidationComplete(_message.Message):
     finished_us: _builtins.int
     outcome: _builtins.str
     """complete | cancelled | failed"""
+    error: _builtins.str
     @_builtins.property
     def phases(self) -> _containers.RepeatedCompositeFieldContainer[Global___PhaseReport]: ...
+    @_builtins.property
+    def before(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """What long-term memory held of the users that are done, summed ("active", "dormant", "tier.episodic", ...)."""
+
+    @_builtins.property
+    def after(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
     def __init__(
         self,
         *,
@@ -173,10 +510,13 @@ class ConsolidationComplete(_message.Message):
         started_us: _builtins.int = ...,
         finished_us: _builtins.int = ...,
         outcome: _builtins.str = ...,
+        before: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        after: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        error: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["experiences", b"experiences", "finished_us", b"finished_us", "firing_id", b"firing_id", "outcome", b"outcome", "phases", b"phases", "run_id", b"run_id", "started_us", b"started_us", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "error", b"error", "experiences", b"experiences", "finished_us", b"finished_us", "firing_id", b"firing_id", "outcome", b"outcome", "phases", b"phases", "run_id", b"run_id", "started_us", b"started_us", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -187,19 +527,418 @@ class ConsolidationCancel(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RUN_ID_FIELD_NUMBER: _builtins.int
+    FIRING_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
+    """A run or a firing; neither: the run at work."""
+    firing_id: _builtins.str
+    reason: _builtins.str
+    """Why, for the record."""
     def __init__(
         self,
         *,
         run_id: _builtins.str = ...,
+        firing_id: _builtins.str = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["run_id", b"run_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["firing_id", b"firing_id", "reason", b"reason", "run_id", b"run_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ConsolidationCancel: _TypeAlias = ConsolidationCancel  # noqa: Y015
+
+@_typing.final
+class SleepStatusRequest(_message.Message):
+    """What consolidation is doing, and when a user was last consolidated."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    """Empty: of the deployment."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SleepStatusRequest: _TypeAlias = SleepStatusRequest  # noqa: Y015
+
+@_typing.final
+class SleepStatus(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATUS_FIELD_NUMBER: _builtins.int
+    RUN_FIELD_NUMBER: _builtins.int
+    AT_WORK_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    SEEN_US_FIELD_NUMBER: _builtins.int
+    REPLAYED_US_FIELD_NUMBER: _builtins.int
+    FULL_US_FIELD_NUMBER: _builtins.int
+    SHARD_FIELD_NUMBER: _builtins.int
+    status: _builtins.str
+    """idle | waiting | planning | active"""
+    seen_us: _builtins.int
+    """Of the user that was asked for: first seen, last replayed, last through all phases; 0: never. Unix microseconds."""
+    replayed_us: _builtins.int
+    full_us: _builtins.int
+    shard: _builtins.int
+    """The user's day: day number mod 7."""
+    @_builtins.property
+    def run(self) -> Global___Run:
+        """The run at work, if there is one, and who is at work in it."""
+
+    @_builtins.property
+    def at_work(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserAtWork]: ...
+    @_builtins.property
+    def last(self) -> Global___Run:
+        """The last run that ended."""
+
+    def __init__(
+        self,
+        *,
+        status: _builtins.str = ...,
+        run: Global___Run | None = ...,
+        at_work: _abc.Iterable[Global___UserAtWork] | None = ...,
+        last: Global___Run | None = ...,
+        seen_us: _builtins.int = ...,
+        replayed_us: _builtins.int = ...,
+        full_us: _builtins.int = ...,
+        shard: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last", b"last", "run", b"run"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_work", b"at_work", "full_us", b"full_us", "last", b"last", "replayed_us", b"replayed_us", "run", b"run", "seen_us", b"seen_us", "shard", b"shard", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SleepStatus: _TypeAlias = SleepStatus  # noqa: Y015
+
+@_typing.final
+class UserAtWork(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    PHASE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    PHASES_DONE_FIELD_NUMBER: _builtins.int
+    PHASES_FIELD_NUMBER: _builtins.int
+    STARTED_US_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    phase: _builtins.str
+    steps: _builtins.int
+    """Steps or batches of the phase that are done."""
+    phases_done: _builtins.int
+    phases: _builtins.int
+    started_us: _builtins.int
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        phase: _builtins.str = ...,
+        steps: _builtins.int = ...,
+        phases_done: _builtins.int = ...,
+        phases: _builtins.int = ...,
+        started_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["phase", b"phase", "phases", b"phases", "phases_done", b"phases_done", "started_us", b"started_us", "steps", b"steps", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UserAtWork: _TypeAlias = UserAtWork  # noqa: Y015
+
+@_typing.final
+class PendingRequest(_message.Message):
+    """Who has experiences that wait for consolidation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    """One user, or everybody page by page."""
+    limit: _builtins.int
+    after: _builtins.str
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+        after: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PendingRequest: _TypeAlias = PendingRequest  # noqa: Y015
+
+@_typing.final
+class PendingPage(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USERS_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    next: _builtins.str
+    """Where the next page begins; empty: there is none."""
+    @_builtins.property
+    def users(self) -> _containers.RepeatedCompositeFieldContainer[Global___Pending]: ...
+    def __init__(
+        self,
+        *,
+        users: _abc.Iterable[Global___Pending] | None = ...,
+        next: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next", b"next", "users", b"users"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PendingPage: _TypeAlias = PendingPage  # noqa: Y015
+
+@_typing.final
+class Pending(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    EXPERIENCES_FIELD_NUMBER: _builtins.int
+    OLDEST_US_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    experiences: _builtins.int
+    oldest_us: _builtins.int
+    """When the oldest of them was received, Unix microseconds."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        experiences: _builtins.int = ...,
+        oldest_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["experiences", b"experiences", "oldest_us", b"oldest_us", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Pending: _TypeAlias = Pending  # noqa: Y015
+
+@_typing.final
+class EstimateRequest(_message.Message):
+    """How long a run would take, before it is started."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_IDS_FIELD_NUMBER: _builtins.int
+    PHASES_FIELD_NUMBER: _builtins.int
+    MANUAL_FIELD_NUMBER: _builtins.int
+    SHARD_FIELD_NUMBER: _builtins.int
+    manual: _builtins.bool
+    """As a run by hand would go; else as the night of this shard."""
+    shard: _builtins.int
+    @_builtins.property
+    def user_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def phases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        user_ids: _abc.Iterable[_builtins.str] | None = ...,
+        phases: _abc.Iterable[_builtins.str] | None = ...,
+        manual: _builtins.bool = ...,
+        shard: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["manual", b"manual", "phases", b"phases", "shard", b"shard", "user_ids", b"user_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EstimateRequest: _TypeAlias = EstimateRequest  # noqa: Y015
+
+@_typing.final
+class Estimate(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USERS_FIELD_NUMBER: _builtins.int
+    FULL_FIELD_NUMBER: _builtins.int
+    EXPERIENCES_FIELD_NUMBER: _builtins.int
+    ITEMS_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    PHASES_FIELD_NUMBER: _builtins.int
+    BUDGET_SECONDS_FIELD_NUMBER: _builtins.int
+    users: _builtins.int
+    full: _builtins.int
+    """Of them, those who go through all phases."""
+    experiences: _builtins.int
+    items: _builtins.int
+    seconds: _builtins.float
+    budget_seconds: _builtins.float
+    """The most that a run may take, in seconds."""
+    @_builtins.property
+    def phases(self) -> _containers.RepeatedCompositeFieldContainer[Global___PhaseEstimate]: ...
+    def __init__(
+        self,
+        *,
+        users: _builtins.int = ...,
+        full: _builtins.int = ...,
+        experiences: _builtins.int = ...,
+        items: _builtins.int = ...,
+        seconds: _builtins.float = ...,
+        phases: _abc.Iterable[Global___PhaseEstimate] | None = ...,
+        budget_seconds: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["budget_seconds", b"budget_seconds", "experiences", b"experiences", "full", b"full", "items", b"items", "phases", b"phases", "seconds", b"seconds", "users", b"users"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Estimate: _TypeAlias = Estimate  # noqa: Y015
+
+@_typing.final
+class PhaseEstimate(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PHASE_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    RUNS_FIELD_NUMBER: _builtins.int
+    phase: _builtins.str
+    seconds: _builtins.float
+    runs: _builtins.int
+    """Earlier runs that this is reckoned from; 0: a configured guess."""
+    def __init__(
+        self,
+        *,
+        phase: _builtins.str = ...,
+        seconds: _builtins.float = ...,
+        runs: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["phase", b"phase", "runs", b"runs", "seconds", b"seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PhaseEstimate: _TypeAlias = PhaseEstimate  # noqa: Y015
+
+@_typing.final
+class MarkConsolidated(_message.Message):
+    """Experiences that need no replay any more, said by hand: they may expire."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    EVENT_IDS_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    @_builtins.property
+    def event_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """16 bytes each."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        event_ids: _abc.Iterable[_builtins.bytes] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_ids", b"event_ids", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MarkConsolidated: _TypeAlias = MarkConsolidated  # noqa: Y015
+
+@_typing.final
+class Marked(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EXPERIENCES_FIELD_NUMBER: _builtins.int
+    experiences: _builtins.int
+    def __init__(
+        self,
+        *,
+        experiences: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["experiences", b"experiences"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Marked: _TypeAlias = Marked  # noqa: Y015
+
+@_typing.final
+class ImportanceRequest(_message.Message):
+    """How much experiences resemble what their user asked last, for the order of a replay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    EVENT_IDS_FIELD_NUMBER: _builtins.int
+    QUESTIONS_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    questions: _builtins.int
+    """So many of the user's last questions."""
+    before: _builtins.int
+    """Only what was asked before this place on the bus; 0: whatever was asked."""
+    @_builtins.property
+    def event_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """16 bytes each."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        event_ids: _abc.Iterable[_builtins.bytes] | None = ...,
+        questions: _builtins.int = ...,
+        before: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["before", b"before", "event_ids", b"event_ids", "questions", b"questions", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ImportanceRequest: _TypeAlias = ImportanceRequest  # noqa: Y015
+
+@_typing.final
+class ImportancePage(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IMPORTANCE_FIELD_NUMBER: _builtins.int
+    QUESTIONS_FIELD_NUMBER: _builtins.int
+    questions: _builtins.int
+    """Questions that were there to compare with."""
+    @_builtins.property
+    def importance(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Mean cosine similarity of each experience in the order asked, -1 to 1; 0 where nothing is known of it."""
+
+    def __init__(
+        self,
+        *,
+        importance: _abc.Iterable[_builtins.float] | None = ...,
+        questions: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["importance", b"importance", "questions", b"questions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ImportancePage: _TypeAlias = ImportancePage  # noqa: Y015
 
 @_typing.final
 class RunsRequest(_message.Message):
@@ -208,20 +947,24 @@ class RunsRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _builtins.int
     RUN_ID_FIELD_NUMBER: _builtins.int
     FIRING_ID_FIELD_NUMBER: _builtins.int
+    BRIEF_FIELD_NUMBER: _builtins.int
     limit: _builtins.int
     run_id: _builtins.str
     """A run or a firing, or empty."""
     firing_id: _builtins.str
+    brief: _builtins.bool
+    """Without what its phases did: for who waits for the end."""
     def __init__(
         self,
         *,
         limit: _builtins.int = ...,
         run_id: _builtins.str = ...,
         firing_id: _builtins.str = ...,
+        brief: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["firing_id", b"firing_id", "limit", b"limit", "run_id", b"run_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["brief", b"brief", "firing_id", b"firing_id", "limit", b"limit", "run_id", b"run_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -230,6 +973,46 @@ Global___RunsRequest: _TypeAlias = RunsRequest  # noqa: Y015
 @_typing.final
 class Run(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class BeforeEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class AfterEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     RUN_ID_FIELD_NUMBER: _builtins.int
     FIRING_ID_FIELD_NUMBER: _builtins.int
@@ -241,6 +1024,11 @@ class Run(_message.Message):
     FINISHED_US_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     PHASES_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
+    SHARD_FIELD_NUMBER: _builtins.int
+    MANUAL_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     firing_id: _builtins.str
     status: _builtins.str
@@ -250,8 +1038,16 @@ class Run(_message.Message):
     started_us: _builtins.int
     finished_us: _builtins.int
     error: _builtins.str
+    until_us: _builtins.int
+    """Unix microseconds of the moment that the run decides by."""
+    shard: _builtins.int
+    manual: _builtins.bool
     @_builtins.property
     def phases(self) -> _containers.RepeatedCompositeFieldContainer[Global___PhaseReport]: ...
+    @_builtins.property
+    def before(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
+    @_builtins.property
+    def after(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
     def __init__(
         self,
         *,
@@ -265,10 +1061,15 @@ class Run(_message.Message):
         finished_us: _builtins.int = ...,
         error: _builtins.str = ...,
         phases: _abc.Iterable[Global___PhaseReport] | None = ...,
+        before: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        after: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        until_us: _builtins.int = ...,
+        shard: _builtins.int = ...,
+        manual: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "experiences", b"experiences", "finished_us", b"finished_us", "firing_id", b"firing_id", "phases", b"phases", "run_id", b"run_id", "started_us", b"started_us", "status", b"status", "users", b"users", "users_done", b"users_done"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "error", b"error", "experiences", b"experiences", "finished_us", b"finished_us", "firing_id", b"firing_id", "manual", b"manual", "phases", b"phases", "run_id", b"run_id", "shard", b"shard", "started_us", b"started_us", "status", b"status", "until_us", b"until_us", "users", b"users", "users_done", b"users_done"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -320,6 +1121,115 @@ class TriggerJob(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___TriggerJob: _TypeAlias = TriggerJob  # noqa: Y015
+
+@_typing.final
+class CancelJob(_message.Message):
+    """End a firing that runs: by hand, or because it has run longer than its job may."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    JOB_FIELD_NUMBER: _builtins.int
+    FIRING_ID_FIELD_NUMBER: _builtins.int
+    job: _builtins.str
+    """The job's firing that runs or waits; or one firing."""
+    firing_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        job: _builtins.str = ...,
+        firing_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["firing_id", b"firing_id", "job", b"job"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CancelJob: _TypeAlias = CancelJob  # noqa: Y015
+
+@_typing.final
+class JobCancelled(_message.Message):
+    """Told to the workers: whoever is at work for this firing ends it at the next step."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRING_ID_FIELD_NUMBER: _builtins.int
+    JOB_FIELD_NUMBER: _builtins.int
+    TOPIC_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    AT_US_FIELD_NUMBER: _builtins.int
+    firing_id: _builtins.str
+    job: _builtins.str
+    topic: _builtins.str
+    """Topic of the trigger."""
+    reason: _builtins.str
+    at_us: _builtins.int
+    def __init__(
+        self,
+        *,
+        firing_id: _builtins.str = ...,
+        job: _builtins.str = ...,
+        topic: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        at_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "firing_id", b"firing_id", "job", b"job", "reason", b"reason", "topic", b"topic"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JobCancelled: _TypeAlias = JobCancelled  # noqa: Y015
+
+@_typing.final
+class ReloadSchedule(_message.Message):
+    """Read the schedule's file again now. It is read by itself where it changes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReloadSchedule: _TypeAlias = ReloadSchedule  # noqa: Y015
+
+@_typing.final
+class ScheduleState(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PATH_FIELD_NUMBER: _builtins.int
+    LOADED_US_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    CHANGED_FIELD_NUMBER: _builtins.int
+    path: _builtins.str
+    loaded_us: _builtins.int
+    """When the schedule in force was read, Unix microseconds."""
+    error: _builtins.str
+    """Why the file as it is now is not in force; empty where it is."""
+    @_builtins.property
+    def changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Jobs that the last reading added, changed or took away."""
+
+    def __init__(
+        self,
+        *,
+        path: _builtins.str = ...,
+        loaded_us: _builtins.int = ...,
+        error: _builtins.str = ...,
+        changed: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "error", b"error", "loaded_us", b"loaded_us", "path", b"path"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScheduleState: _TypeAlias = ScheduleState  # noqa: Y015
 
 @_typing.final
 class JobFiring(_message.Message):
@@ -404,6 +1314,11 @@ class Job(_message.Message):
     RESOURCE_FIELD_NUMBER: _builtins.int
     WAITS_FOR_IDLE_FIELD_NUMBER: _builtins.int
     AWAITING_FIELD_NUMBER: _builtins.int
+    MAX_DURATION_FIELD_NUMBER: _builtins.int
+    LATEST_FIELD_NUMBER: _builtins.int
+    JITTER_FIELD_NUMBER: _builtins.int
+    MISFIRE_FIELD_NUMBER: _builtins.int
+    RUNNING_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     cron: _builtins.str
     zone: _builtins.str
@@ -417,6 +1332,13 @@ class Job(_message.Message):
     waits_for_idle: _builtins.bool
     awaiting: _builtins.str
     """Why no worker acts on it yet; empty where one does."""
+    max_duration: _builtins.int
+    """Seconds."""
+    latest: _builtins.int
+    jitter: _builtins.int
+    misfire: _builtins.str
+    running: _builtins.str
+    """A firing that runs now; empty where none does."""
     def __init__(
         self,
         *,
@@ -432,10 +1354,15 @@ class Job(_message.Message):
         resource: _builtins.str = ...,
         waits_for_idle: _builtins.bool = ...,
         awaiting: _builtins.str = ...,
+        max_duration: _builtins.int = ...,
+        latest: _builtins.int = ...,
+        jitter: _builtins.int = ...,
+        misfire: _builtins.str = ...,
+        running: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["awaiting", b"awaiting", "cron", b"cron", "enabled", b"enabled", "last_outcome", b"last_outcome", "last_us", b"last_us", "name", b"name", "next_us", b"next_us", "priority", b"priority", "resource", b"resource", "topic", b"topic", "waits_for_idle", b"waits_for_idle", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["awaiting", b"awaiting", "cron", b"cron", "enabled", b"enabled", "jitter", b"jitter", "last_outcome", b"last_outcome", "last_us", b"last_us", "latest", b"latest", "max_duration", b"max_duration", "misfire", b"misfire", "name", b"name", "next_us", b"next_us", "priority", b"priority", "resource", b"resource", "running", b"running", "topic", b"topic", "waits_for_idle", b"waits_for_idle", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -451,6 +1378,7 @@ class JobsPage(_message.Message):
     CPU_PERCENT_FIELD_NUMBER: _builtins.int
     LOOKED_US_FIELD_NUMBER: _builtins.int
     LOOKS_FIELD_NUMBER: _builtins.int
+    SCHEDULE_FIELD_NUMBER: _builtins.int
     idle: _builtins.bool
     cpu_percent: _builtins.float
     looked_us: _builtins.int
@@ -461,6 +1389,8 @@ class JobsPage(_message.Message):
     def jobs(self) -> _containers.RepeatedCompositeFieldContainer[Global___Job]: ...
     @_builtins.property
     def firings(self) -> _containers.RepeatedCompositeFieldContainer[Global___JobFiring]: ...
+    @_builtins.property
+    def schedule(self) -> Global___ScheduleState: ...
     def __init__(
         self,
         *,
@@ -470,10 +1400,11 @@ class JobsPage(_message.Message):
         cpu_percent: _builtins.float = ...,
         looked_us: _builtins.int = ...,
         looks: _builtins.int = ...,
+        schedule: Global___ScheduleState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["schedule", b"schedule"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpu_percent", b"cpu_percent", "firings", b"firings", "idle", b"idle", "jobs", b"jobs", "looked_us", b"looked_us", "looks", b"looks"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpu_percent", b"cpu_percent", "firings", b"firings", "idle", b"idle", "jobs", b"jobs", "looked_us", b"looked_us", "looks", b"looks", "schedule", b"schedule"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -38,7 +38,6 @@ class Message(_message.Message):
     group_id: _builtins.str
     project_id: _builtins.str
     role: _builtins.str
-    """user | assistant | system | tool"""
     content: _builtins.str
     name: _builtins.str
     said_at_us: _builtins.int
@@ -318,6 +317,7 @@ class StoredMessage(_message.Message):
     HAS_FEEDBACK_FIELD_NUMBER: _builtins.int
     ZONE_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
+    FEEDBACK_SEQUENCE_FIELD_NUMBER: _builtins.int
     event_id: _builtins.bytes
     user_id: _builtins.str
     session_id: _builtins.str
@@ -337,6 +337,8 @@ class StoredMessage(_message.Message):
     zone: _builtins.str
     sequence: _builtins.int
     """Its place in the bus's global order: what bounds a run where many were received in one microsecond."""
+    feedback_sequence: _builtins.int
+    """The place of the first feedback on it in the same order; 0 where there is none, or its place was not kept."""
     def __init__(
         self,
         *,
@@ -356,10 +358,11 @@ class StoredMessage(_message.Message):
         has_feedback: _builtins.bool = ...,
         zone: _builtins.str = ...,
         sequence: _builtins.int = ...,
+        feedback_sequence: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["consolidated", b"consolidated", "content", b"content", "event_id", b"event_id", "group_id", b"group_id", "has_feedback", b"has_feedback", "metadata_json", b"metadata_json", "name", b"name", "project_id", b"project_id", "received_at_us", b"received_at_us", "role", b"role", "said_at_us", b"said_at_us", "sequence", b"sequence", "session_id", b"session_id", "source_type", b"source_type", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["consolidated", b"consolidated", "content", b"content", "event_id", b"event_id", "feedback_sequence", b"feedback_sequence", "group_id", b"group_id", "has_feedback", b"has_feedback", "metadata_json", b"metadata_json", "name", b"name", "project_id", b"project_id", "received_at_us", b"received_at_us", "role", b"role", "said_at_us", b"said_at_us", "sequence", b"sequence", "session_id", b"session_id", "source_type", b"source_type", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -373,12 +376,15 @@ class ReadMessages(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     BEFORE_EVENT_ID_FIELD_NUMBER: _builtins.int
+    IN_MIND_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     session_id: _builtins.str
     """Empty: all sessions of the user."""
     limit: _builtins.int
     before_event_id: _builtins.bytes
     """Only messages before this one: for going back page by page."""
+    in_mind: _builtins.bool
+    """Also what the session that is named has in mind: one question instead of two."""
     def __init__(
         self,
         *,
@@ -386,10 +392,11 @@ class ReadMessages(_message.Message):
         session_id: _builtins.str = ...,
         limit: _builtins.int = ...,
         before_event_id: _builtins.bytes = ...,
+        in_mind: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["before_event_id", b"before_event_id", "limit", b"limit", "session_id", b"session_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["before_event_id", b"before_event_id", "in_mind", b"in_mind", "limit", b"limit", "session_id", b"session_id", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -404,22 +411,28 @@ class MessagePage(_message.Message):
     MESSAGES_FIELD_NUMBER: _builtins.int
     CUT_FIELD_NUMBER: _builtins.int
     SETTLED_FIELD_NUMBER: _builtins.int
+    IN_MIND_FIELD_NUMBER: _builtins.int
     cut: _builtins.bool
     """The answer was cut at its size in bytes: there are more within the limit asked for."""
     settled: _builtins.int
     """Global sequence through which working memory had applied everything when it was asked."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredMessage]: ...
+    @_builtins.property
+    def in_mind(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of what the session has in mind, where they were asked for."""
+
     def __init__(
         self,
         *,
         messages: _abc.Iterable[Global___StoredMessage] | None = ...,
         cut: _builtins.bool = ...,
         settled: _builtins.int = ...,
+        in_mind: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "messages", b"messages", "settled", b"settled"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "in_mind", b"in_mind", "messages", b"messages", "settled", b"settled"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -538,17 +551,21 @@ class PendingUsersRequest(_message.Message):
 
     LIMIT_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
     limit: _builtins.int
     after: _builtins.str
+    user_id: _builtins.str
+    """Only this one; empty: everybody."""
     def __init__(
         self,
         *,
         limit: _builtins.int = ...,
         after: _builtins.str = ...,
+        user_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

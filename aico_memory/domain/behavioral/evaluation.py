@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from aico_memory.domain.behavioral.choosing import Chooser
 from aico_memory.domain.behavioral.evidence import Cell, Evidence, bounded, with_thumb
-from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior
+from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior, taste_of
 from aico_memory.domain.behavioral.prior import Prior
 from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Catalogue
@@ -58,6 +58,19 @@ class Estimate:
     value: float
     log_loss: float
     thumbs: int
+    # What would have been taken, a thumb each in their order, and the share of it that the person had only ever refused there.
+    chosen: tuple[str, ...] = ()
+    violations: float = 0.0
+    # The situations of those, in the same order.
+    situations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    value: float
+    loss: float
+    chosen: str
+    situation: str
 
 
 def evaluate(
@@ -65,25 +78,30 @@ def evaluate(
 ) -> Estimate:
     """The doubly robust value of a prior and its log loss; 0 thumbs where nothing could be judged."""
     space = StyleSpace({skill.skill_id: skill.dimensions for skill in catalogue}, prior)
-    value = loss = 0.0
-    thumbs = 0
+    verdicts: list[_Verdict] = []
+    refused = 0
     for person in people:
         cells: dict[tuple[str, str, str, str], Cell] = {}
         first = max(0, len(person.judged) - figures.latest)
         for place, one in enumerate(person.judged):
             if place >= first:
                 evidence = Evidence(bounded(list(cells.values()), figures.cells))
-                judged = _judge(one, TastePosterior(evidence, space), catalogue, chooser)
+                judged = _judge(one, taste_of(evidence, space), catalogue, chooser)
                 if judged is not None:
-                    value += judged[0]
-                    loss += judged[1]
-                    thumbs += 1
+                    verdicts.append(judged)
+                    there = cells.get((one.intent, one.sentiment, one.time_of_day, judged.chosen))
+                    refused += there is not None and there.negative > 0 and there.positive <= 0
             cell = Cell(one.intent, one.sentiment, one.time_of_day, one.skill_id)
             cells[cell.key] = with_thumb(cells.get(cell.key, cell), 1 if one.liked else -1)
-    return Estimate(value / thumbs, loss / thumbs, thumbs) if thumbs else Estimate(0.0, 0.0, 0)
+    if not verdicts:
+        return Estimate(0.0, 0.0, 0)
+    count = len(verdicts)
+    value, loss = sum(one.value for one in verdicts), sum(one.loss for one in verdicts)
+    return Estimate(value / count, loss / count, count, tuple(one.chosen for one in verdicts), refused / count,
+                    tuple(one.situation for one in verdicts))  # fmt: skip
 
 
-def _judge(one: Judged, posterior: TastePosterior, catalogue: Catalogue, chooser: Chooser) -> tuple[float, float] | None:
+def _judge(one: Judged, posterior: TastePosterior, catalogue: Catalogue, chooser: Chooser) -> _Verdict | None:
     situation = Situation(one.intent, one.sentiment, one.time_of_day)
     matches = rank_triggers(catalogue, situation, chooser.weights, chooser.threshold, len(catalogue))
     ids = [match.skill.skill_id for match in matches]
@@ -98,4 +116,5 @@ def _judge(one: Judged, posterior: TastePosterior, catalogue: Catalogue, chooser
     value = expected[best]
     if best == logged and one.propensity > 0:
         value += (reward - expected[logged]) / max(one.propensity, LEAST_PROPENSITY)
-    return value, -math.log(expected[logged] if one.liked else 1.0 - expected[logged])
+    loss = -math.log(expected[logged] if one.liked else 1.0 - expected[logged])
+    return _Verdict(value, loss, ids[best], f"{one.intent}, {one.sentiment}, {one.time_of_day}")

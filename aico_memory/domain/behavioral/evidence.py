@@ -82,6 +82,23 @@ def wishes_of(reason: str, dimensions: Vector) -> dict[str, int]:
     return found
 
 
+def named_by(reason: str) -> frozenset[str]:
+    """The dimensions that a reason is about, whichever way."""
+    return frozenset((*WISHES.get(reason, {}), *AWAY.get(reason, ())))
+
+
+def wishes_of_text(categories: Iterable[str], reason_wishes: Mapping[str, int], dimensions: Vector) -> dict[str, int]:
+    """What the categories of a text wish beyond the reason beside it: what the reason has said counts once.
+
+    Categories that wish a dimension both ways say nothing of it.
+    """
+    sums: Counter[str] = Counter()
+    for category in categories:
+        sums.update(wishes_of(category, dimensions))
+    directions = {name: (total > 0) - (total < 0) for name, total in sums.items()}
+    return {name: way for name, way in directions.items() if way and reason_wishes.get(name) != way}
+
+
 def with_wish(wish: Wish, direction: int, weight: float = 1.0) -> Wish:
     """The wish after one more word in a direction."""
     return replace(wish, more=wish.more + weight * (direction > 0), less=wish.less + weight * (direction < 0))

@@ -47,6 +47,10 @@ def explain(choice: Choice) -> str:
         return f"{chosen.skill.name} fits the situation best ({chosen.trigger:.2f}); learning is switched off for this user."
     shares = ", ".join(f"{share:.3f} {_SHARE_WORDS.get(name, name)}" for name, share in chosen.shares.items())
     text = f"{chosen.skill.name} scores {chosen.score:.3f}: {shares}."
+    if choice.share:
+        usual = choice.preferred if choice.bounded and choice.preferred else chosen
+        text += f" {usual.skill.name} has made {choice.share:.0%} of this user's selections"
+        text += ", which is too much while this one does about as well." if choice.bounded else "."
     if choice.is_exploration:
         instead = f" instead of {choice.preferred.skill.name}" if choice.preferred else ""
         text += f" It was tried out{instead} to learn more (chance {choice.epsilon:.3f})."

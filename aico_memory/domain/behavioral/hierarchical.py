@@ -57,18 +57,14 @@ class HierarchicalPolicy:
             beliefs.covariance, 1 + self.figures.propensity_draws, rng
         )
         drawn = draws[0]
-        candidates = [self._candidate(match, known, beliefs, drawn, place) for place, match in enumerate(ordered)]
-        kept = sorted(zip(candidates, beliefs.mean, strict=True), key=lambda one: (-one[0].trigger, -one[0].score))
-        kept = kept[: self.figures.candidates]
-        # max() keeps the first of equals: the better trigger, then the skill's id.
-        preferred = max(kept, key=lambda one: float(one[1]))[0]
-        chosen = max(kept, key=lambda one: one[0].score)[0]
-        among = [one.skill.skill_id for one, _ in kept]
-        place = [match.skill.skill_id for match in ordered].index(chosen.skill.skill_id)
-        rivals = [number for number, match in enumerate(ordered) if match.skill.skill_id in among]
-        taken = float((draws[:, place] >= draws[:, rivals].max(1)).mean())
-        shown = tuple(one for one, _ in kept)
-        return Choice(self.name, chosen, chosen is not preferred, preferred, shown, propensity=taken)
+        # The best triggers, among equals the best draws; numpy's stable order leaves ties to the skill's id.
+        triggers = np.array([match.score for match in ordered])
+        kept = [int(place) for place in np.lexsort((-drawn, -triggers))[: self.figures.candidates]]
+        shown = tuple(self._candidate(ordered[place], known, beliefs, drawn, place) for place in kept)
+        best, taken = int(beliefs.mean[kept].argmax()), int(drawn[kept].argmax())
+        rivals = draws[:, kept]
+        propensity = float((rivals[:, taken] >= rivals.max(1)).mean())
+        return Choice(self.name, shown[taken], taken != best, shown[best], shown, propensity=propensity)
 
     def _candidate(self, match: TriggerMatch, known: UserKnowledge, beliefs: Beliefs, drawn: Floats, place: int) -> Candidate:
         skill = match.skill
@@ -88,7 +84,7 @@ class HierarchicalPolicy:
 def _deviations(covariance: Floats, count: int, rng: Randomness) -> Floats:
     """Joint draws around 0, one a row; the covariance may have lost its last digits, so it is made definite first."""
     size = len(covariance)
-    root = np.linalg.cholesky((covariance + covariance.T) / 2.0 + _JITTER * np.eye(size))
+    root = np.linalg.cholesky(covariance + _JITTER * np.eye(size))
     normal = Generator(PCG64(rng.getrandbits(64))).standard_normal((count, size))
     found: Floats = normal @ root.T
     return found

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from aico_memory.domain.behavioral.dimensions import NEUTRAL, Vector, clamp, pull
-from aico_memory.errors import InvalidMessage, InvalidReward
+from aico_memory.errors import InvalidFeedback, InvalidReward
 
 REWARDS: Final = (-1, 0, 1)
 REASONS: Final = ("too_verbose", "too_brief", "wrong_tone", "not_helpful", "incorrect_info")
@@ -73,11 +73,11 @@ class Knowledge:
 
 
 def check_feedback(reward: int, reason: str) -> None:
-    """InvalidReward unless -1, 0 or 1; InvalidMessage for a reason that is not listed."""
+    """InvalidReward unless -1, 0 or 1; InvalidFeedback for a reason that is not listed."""
     if reward not in REWARDS:
         raise InvalidReward(f"The reward is {reward}")
     if reason and reason not in REASONS:
-        raise InvalidMessage(f"The reason {reason!r} is not known", f"Give one of {', '.join(REASONS)}, or none.")
+        raise InvalidFeedback(f"The reason {reason!r} is not known", f"Give one of {', '.join(REASONS)}, or none.")
 
 
 def step_confidence(confidence: float, uses: int, reward: int, figures: LearningFigures) -> float:

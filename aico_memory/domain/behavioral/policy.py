@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -11,7 +12,7 @@ from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillS
 from aico_memory.domain.behavioral.posterior import TastePosterior
 from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Skill
-from aico_memory.domain.behavioral.trigger import TriggerMatch
+from aico_memory.domain.behavioral.trigger import TOPIC, TriggerMatch
 from aico_memory.ids import stable_hash64
 
 HYBRID = "hybrid-40-30-30"
@@ -79,6 +80,10 @@ class Choice:
     # Chance (0..1) with which the policy takes this skill here, for judging another policy by what it would have
     # taken; 0 where it is not known.
     propensity: float = 0.0
+    # What the policy's skill had of this person's selections so far (0: too few to say), and whether that was too much:
+    # then the chosen one stands in for the preferred one.
+    share: float = 0.0
+    bounded: bool = False
 
 
 class Policy(Protocol):
@@ -161,10 +166,10 @@ def _may_be_explored(one: Candidate, preferred: Candidate | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FixedPolicy:
-    """For users without consent: the highest trigger, then the name; nothing learned, nothing drawn."""
+    """For users without consent: of what applies, that which is made for the situation; nothing learned, nothing drawn."""
 
     name: str = FIXED
-    sees_all: bool = False
+    sees_all: bool = True
 
     def choose(self, matches: Sequence[TriggerMatch], known: UserKnowledge, rng: Randomness) -> Choice:
         """The first match; all of its score is the trigger's share."""
@@ -177,10 +182,21 @@ class FixedPolicy:
                 SkillState().confidence,
                 {"trigger": match.score, "posterior": 0.0, "alignment": 0.0},
             )
-            for match in matches
+            for match in sorted(matches, key=_made_for)
         )
         first = candidates[0] if candidates else None
         return Choice(self.name, first, False, first, candidates)
+
+
+def _made_for(match: TriggerMatch) -> tuple[int, float, int, float, str, str]:
+    """What the situation denies nothing of, first; then fewest intents, most other conditions, best trigger, the name.
+
+    A topic is a matter of degree, and denies nothing.
+    """
+    trigger = match.skill.trigger
+    denied = sum(not part for name, part in match.parts if name != TOPIC)
+    others = (len(trigger.sentiments) > 0) + (len(trigger.times_of_day) > 0)
+    return denied, len(trigger.intents) or math.inf, -others, -match.score, match.skill.name, match.skill.skill_id
 
 
 def seed_of(deployment_seed: int, request_id: str) -> int:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, Vector
-from aico_memory.domain.behavioral.evidence import Evidence
-from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Floats, Prior, style_kernel, style_of
+from aico_memory.domain.behavioral.evidence import Cell, Evidence
+from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Floats, Prior, half_squares, pronounced, style_kernel, styles_of
 from aico_memory.domain.behavioral.situation import Situation
 
 Codes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 # A wish is read as a slope of this many prior standard deviations, told with an error of as many.
 WISH_SLOPE = 1.5
+# Another prior has to explain a person's thumbs this much better (natural logarithm of the likelihood), and of so many.
+MARGIN = 1.0
+LEAST_THUMBS = 5.0
+# Prior means that a space remembers: callers may name any intent.
+MEANS = 4096
+# Rows from which a triangular matrix is inverted by halves.
+LEAF = 48
+_LOWER = np.tri(LEAF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,43 +41,135 @@ class Beliefs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Points:
-    """Cells or candidates as arrays: place of the skill in the space, and codes of the labels."""
+class _Told:
+    """Cells as arrays: place of the skill in the space, and codes of the labels."""
 
     skill: Codes
     intent: Codes
     sentiment: Codes
-    bucket: Codes
+    time: Codes
+    intents: Mapping[str, int]
+    sentiments: Mapping[str, int]
+    times: Mapping[str, int]
+
+    # Share of thumbs up, weighted number of thumbs, and the prior mean of each.
+    rate: Floats
+    total: Floats
+    mean: Floats
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], space: StyleSpace) -> _Told:
+        intents: dict[str, int] = {}
+        sentiments: dict[str, int] = {}
+        times: dict[str, int] = {}
+        place, mean = space.place, space.mean
+        rows = [
+            (
+                place[cell.skill_id],
+                intents.setdefault(cell.intent, len(intents)),
+                sentiments.setdefault(cell.sentiment, len(sentiments)),
+                times.setdefault(cell.time_of_day, len(times)),
+                cell.positive,
+                cell.positive + cell.negative,
+                mean(cell.intent, cell.skill_id),
+            )
+            for cell in cells
+            if cell.skill_id in place and cell.positive + cell.negative > 0
+        ]
+        table = np.array(rows, dtype=np.float64).reshape(len(rows), 7).T
+        skill, intent, sentiment, time = table[:4].astype(np.int64)
+        return cls(skill, intent, sentiment, time, intents, sentiments, times, table[4] / table[5], table[5], table[6])
+
+    def alike(self, situation: Situation) -> tuple[Flags, Flags, Flags]:
+        """Which cells share the intent of a situation, its sentiment, and all three labels."""
+        intent = self.intent == self.intents.get(situation.intent, -1)
+        sentiment = self.sentiment == self.sentiments.get(situation.sentiment, -1)
+        return intent, sentiment, intent & sentiment & (self.time == self.times.get(situation.time_of_day, -1))
 
 
 class StyleSpace:
     """Skills with their styles and the kernel between them under one prior; shared by all who have the same skills."""
 
-    def __init__(self, styles: Mapping[str, Vector], prior: Prior) -> None:
-        self.prior = prior
-        self.vectors = dict(styles)
-        self.place = {skill_id: index for index, skill_id in enumerate(styles)}
-        self.ids = list(styles)
-        self.styles = np.array([style_of(vector) for vector in styles.values()]).reshape(len(styles), len(DIMENSIONS))
-        self.importance = np.asarray(prior.importance, dtype=np.float64)
-        self._means: dict[str, list[float]] = {}
-        self.kernel = style_kernel(self.styles, self.styles, self.importance, prior.spread)
+    _means: dict[tuple[str, str], float]
+    _whole: Floats | None
+    _beneath: StyleSpace | None
 
-    def means(self, intent: str) -> list[float]:
-        """The prior mean of each skill with an intent, its trigger taken as full.
+    def __init__(self, styles: Mapping[str, Vector], prior: Prior) -> None:
+        place = {skill_id: index for index, skill_id in enumerate(styles)}
+        self._fill(place, styles_of(np.array(list(styles.values())).reshape(len(styles), len(DIMENSIONS))), prior)
+        # Of all with all, since many ask for the same ones.
+        self._whole = self._kernel_of_all()
+
+    def extended(self, place: Mapping[str, int], styles: Floats) -> StyleSpace:
+        """These skills and one person's own behind them: of the kernel only what is asked for is made.
+
+        `place` names all skills, these first; `styles` has a row for each on the scale [-1, 1].
+        """
+        found = StyleSpace.__new__(StyleSpace)
+        found._fill(place, styles, self.prior)
+        found._beneath = self
+        return found
+
+    def _fill(self, place: Mapping[str, int], styles: Floats, prior: Prior) -> None:
+        self.prior = prior
+        self.place = place
+        self.styles = styles
+        self.importance = np.asarray(prior.importance, dtype=np.float64)
+        self.taste = np.asarray(prior.taste, dtype=np.float64)
+        self._squares = half_squares(styles, self.importance, prior.spread)
+        self._means = {}
+        self._whole = self._beneath = None
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The skills in their places."""
+        return list(self.place)
+
+    def kernel(self, left: Codes, right: Codes) -> Floats:
+        """Correlation of the liking between the skills at these places."""
+        if self._whole is not None:
+            return self._whole[left[:, None], right]
+        return style_kernel(
+            self.styles[left], self.styles[right], self.importance, self.prior.spread, self._squares[left], self._squares[right]
+        )
+
+    def _kernel_of_all(self) -> Floats:
+        return style_kernel(self.styles, self.styles, self.importance, self.prior.spread, self._squares, self._squares)
+
+    def mean(self, intent: str, skill_id: str) -> float:
+        """The prior mean of a skill with an intent, its trigger taken as full.
 
         The trigger of past situations is not kept: the skill was among the best that applied.
         """
-        found = self._means.get(intent)
+        if self._beneath is not None and skill_id in self._beneath:
+            return self._beneath.mean(intent, skill_id)
+        found = self._means.get((intent, skill_id))
         if found is None:
-            mean = self.prior.mean(intent, self.ids, self.styles, np.ones(len(self.ids)))
-            found = self._means[intent] = [float(value) for value in mean]
+            style = self.styles[self.place[skill_id]][None]
+            found = float(self.prior.mean(intent, [skill_id], style, np.ones(1))[0])
+            if len(self._means) >= MEANS:
+                self._means.clear()
+            self._means[intent, skill_id] = found
         return found
 
     @classmethod
     def like(cls, other: StyleSpace, prior: Prior) -> StyleSpace:
         """The same skills under another prior."""
-        return cls(other.vectors, prior)
+        found = cls.__new__(cls)
+        found._fill(other.place, other.styles, prior)
+        if other._whole is not None:
+            found._whole = found._kernel_of_all()
+        return found
+
+    @cached_property
+    def moderate_prior(self) -> Prior:
+        """That of a person who likes what is moderate."""
+        return self.prior.moderate() if self._beneath is None else self._beneath.moderate_prior
+
+    @cached_property
+    def moderate(self) -> StyleSpace:
+        """The same skills for such a person."""
+        return StyleSpace.like(self, self.moderate_prior)
 
     def __contains__(self, skill_id: object) -> bool:
         return skill_id in self.place
@@ -82,89 +184,120 @@ class TastePosterior:
 
     def __init__(self, evidence: Evidence, space: StyleSpace) -> None:
         self._space = space
-        self._codes: dict[str, int] = {}
         self.version = evidence.version
-        cells = [cell for cell in evidence.cells if cell.skill_id in space and cell.total > 0]
-        self._points = self._coded([(cell.skill_id, cell.intent, cell.sentiment, cell.time_of_day) for cell in cells])
-        prior, spread = space.prior, space.prior.spread
-        totals = np.array([cell.total for cell in cells], dtype=np.float64)
-        rates = np.array([cell.positive for cell in cells], dtype=np.float64) / totals
-        means = np.array([space.means(cell.intent)[space.place[cell.skill_id]] for cell in cells])
+        self._told = told = _Told.of(evidence.cells, space)
         wishes = [wish for wish in evidence.wishes if wish.more + wish.less > 0]
         self._wished = np.zeros((len(wishes), len(DIMENSIONS)))
-        for row, wish in enumerate(wishes):
-            self._wished[row, DIMENSIONS.index(wish.dimension)] = 1.0
-        slopes = np.sqrt(self._slope_variance(self._wished).diagonal()) * WISH_SLOPE
-        told = np.array([wish.more + wish.less for wish in wishes])
-        balance = np.array([wish.more - wish.less for wish in wishes]) / told if wishes else told
-        expected = self._wished @ np.asarray(prior.taste, dtype=np.float64)
-        residual = np.concatenate([rates - means, balance * slopes - expected])
-        errors = np.concatenate([spread.noise / totals, slopes**2 / told]) if residual.size else residual
-        covariance = self._with_wishes(self._points, self._points)
-        self._precision = np.linalg.inv(covariance + np.diag(errors)) if residual.size else covariance
-        self._weights = self._precision @ residual
-        self._residual = residual
+        residual, errors = told.rate - told.mean, space.prior.spread.noise / told.total
+        covariance = self._between_cells()
+        if wishes:
+            for row, wish in enumerate(wishes):
+                self._wished[row, DIMENSIONS.index(wish.dimension)] = 1.0
+            among = self._slope_variance(self._wished)
+            slopes = np.sqrt(among.diagonal()) * WISH_SLOPE
+            words = np.array([wish.more + wish.less for wish in wishes])
+            balance = np.array([wish.more - wish.less for wish in wishes]) / words
+            residual = np.concatenate([residual, balance * slopes - self._wished @ space.taste])
+            errors = np.concatenate([errors, slopes**2 / words])
+            across = self._style_to_wishes(told.skill)
+            covariance = np.block([[covariance, across], [across.T, among]])
+        covariance.flat[:: len(covariance) + 1] += errors
+        lower = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+        # The inverse of the lower Cholesky factor: of it are the precision and all that is asked.
+        self._root = inverse_of_lower(lower)
+        self._whitened = self._root @ residual
+        self._weights = self._root.T @ self._whitened
+        self._log_determinant = 2.0 * float(np.log(lower.diagonal()).sum())
 
     def beliefs(self, situation: Situation, skill_ids: Sequence[str], triggers: Sequence[float]) -> Beliefs:
         """What to expect of these skills in this situation."""
-        prior, space = self._space.prior, self._space
-        points = self._coded([(one, situation.intent, situation.sentiment, situation.time_of_day) for one in skill_ids])
-        styled, own = self._parts(points, self._points)
-        wishes = self._style_to_wishes(points)
-        aligned = np.hstack([styled, wishes])
-        across = np.hstack([styled + own, wishes])
-        itself_styled, itself_own = self._parts(points, points)
+        prior, space, told, spread = self._space.prior, self._space, self._told, self._space.prior.spread
+        skills = np.array([space.place[one] for one in skill_ids], dtype=np.int64)
+        intent, sentiment, bucket = told.alike(situation)
+        kernel = space.kernel(skills, np.concatenate([told.skill, skills]))
+        aligned = kernel[:, : told.skill.size] * self._scale(intent, sentiment)
+        own = self._own(skills[:, None] == told.skill, intent, bucket)
+        across = aligned + own
+        if len(self._wished):
+            wishes = self._style_to_wishes(skills)
+            aligned, across = np.hstack([aligned, wishes]), np.hstack([across, wishes])
+        itself = kernel[:, told.skill.size :] * (spread.taste + spread.taste_by_intent + spread.taste_by_sentiment)
+        itself += spread.level
+        itself[skills[:, None] == skills] += spread.skill + spread.skill_by_intent + spread.skill_by_bucket
         fit = prior.fit_of_situation(np.asarray(triggers, dtype=np.float64))
-        common = prior.liking(situation.intent, skill_ids, space.styles[points.skill])
-        alignment = common + aligned @ self._weights
-        record = (across - aligned) @ self._weights
-        covariance = itself_styled + itself_own - across @ self._precision @ across.T
-        return Beliefs(fit + alignment + record, fit, alignment, record, covariance)
+        alignment = prior.liking(situation.intent, skill_ids, space.styles[skills]) + aligned @ self._weights
+        record = own @ self._weights[: told.skill.size]
+        explained = across @ self._root.T
+        return Beliefs(fit + alignment + record, fit, alignment, record, itself - explained @ explained.T)
 
     def taste(self) -> tuple[Floats, Floats]:
         """The liking of each style dimension by itself, everywhere: slope per [-1, 1] unit, and standard deviation."""
         everywhere = np.eye(len(DIMENSIONS))
         across = np.hstack(
-            [self._slope_to_skills(everywhere)[:, self._points.skill], self._slope_variance(everywhere, self._wished)]
-        )
-        mean = np.asarray(self._space.prior.taste, dtype=np.float64) + across @ self._weights
-        variance = self._slope_variance(everywhere).diagonal() - np.einsum("ij,jk,ik->i", across, self._precision, across)
+            [self._slope_variance(everywhere, self._space.styles[self._told.skill]),
+             self._slope_variance(everywhere, self._wished)]
+        )  # fmt: skip
+        mean = self._space.taste + across @ self._weights
+        variance = self._slope_variance(everywhere).diagonal() - ((across @ self._root.T) ** 2).sum(1)
         return mean, np.sqrt(np.maximum(variance, 0.0))
+
+    @property
+    def thumbs(self) -> float:
+        """Of the cells that count."""
+        return float(self._told.total.sum())
 
     def log_likelihood(self) -> float:
         """Of the evidence under the prior, up to a constant that no prior changes."""
-        if not self._residual.size:
-            return 0.0
-        log_determinant = float(np.linalg.slogdet(self._precision)[1])
-        return 0.5 * (log_determinant - float(self._residual @ self._weights))
+        return -0.5 * (self._log_determinant + float(self._whitened @ self._whitened))
 
-    def _coded(self, rows: Sequence[tuple[str, str, str, str]]) -> _Points:
-        code, place = self._codes, self._space.place
-        table = np.array(
-            [
-                (
-                    place[skill],
-                    code.setdefault(f"i{intent}", len(code)),
-                    code.setdefault(f"s{sentiment}", len(code)),
-                    code.setdefault(f"{intent}|{sentiment}|{time}", len(code)),
-                )
-                for skill, intent, sentiment, time in rows
-            ],
-            dtype=np.int64,
-        ).reshape(len(rows), 4)
-        return _Points(table[:, 0], table[:, 1], table[:, 2], table[:, 3])
+    def log_likelihood_if(self, other: Prior) -> float:
+        """The same under a prior that differs from this one in moderation alone, which adds few directions to the covariance.
 
-    def _parts(self, left: _Points, right: _Points) -> tuple[Floats, Floats]:
-        """Covariance by the liking of styles, and all of it that is not."""
+        Matrix determinant lemma and Woodbury's identity: O(n^2) for n cells.
+        """
+        prior, told = self._space.prior, self._told
+        lengths = pronounced(self._space.styles[told.skill])
+        by_label = [
+            (prior.spread.taste, np.ones((1, told.skill.size))),
+            (prior.spread.taste_by_intent, told.intent == np.arange(len(told.intents))[:, None]),
+            (prior.spread.taste_by_sentiment, told.sentiment == np.arange(len(told.sentiments))[:, None]),
+        ]
+        added = np.vstack([np.sqrt(variance) * lengths * rows for variance, rows in by_label])
+        added *= np.sqrt(other.spread.moderation - prior.spread.moderation)
+        cells = self._root[:, : told.skill.size]
+        directions = cells @ added.T
+        whitened = self._whitened - cells @ ((other.moderation - prior.moderation) * lengths)
+        inner = np.eye(len(added)) + directions.T @ directions
+        projected = directions.T @ whitened
+        quadratic = float(whitened @ whitened - projected @ np.linalg.solve(inner, projected))
+        return -0.5 * (self._log_determinant + float(np.linalg.slogdet(inner)[1]) + quadratic)
+
+    def _between_cells(self) -> Floats:
+        told = self._told
+        intent, sentiment = told.intent[:, None] == told.intent, told.sentiment[:, None] == told.sentiment
+        bucket = intent & sentiment & (told.time[:, None] == told.time)
+        kernel = self._space.kernel(told.skill, told.skill)
+        found: Floats = kernel * self._scale(intent, sentiment)
+        found += self._own(told.skill[:, None] == told.skill, intent, bucket)
+        return found
+
+    def _scale(self, intent: Flags, sentiment: Flags) -> Floats:
+        """Variance of the liking of style by what two situations share."""
         spread = self._space.prior.spread
-        intent = left.intent[:, None] == right.intent[None]
-        sentiment = left.sentiment[:, None] == right.sentiment[None]
-        same = left.skill[:, None] == right.skill[None]
-        bucket = left.bucket[:, None] == right.bucket[None]
-        scale = spread.taste + spread.taste_by_intent * intent + spread.taste_by_sentiment * sentiment
-        styled = self._space.kernel[np.ix_(left.skill, right.skill)] * scale
-        own = same * (spread.skill + spread.skill_by_intent * intent + spread.skill_by_bucket * bucket)
-        return styled, spread.level + own
+        some = spread.taste + spread.taste_by_intent
+        table = np.array(
+            [spread.taste, some, spread.taste + spread.taste_by_sentiment, some + spread.taste_by_sentiment]
+        )  # fmt: skip
+        found: Floats = table[intent.view(np.uint8) + 2 * sentiment.view(np.uint8)]
+        return found
+
+    def _own(self, same: Flags, intent: Flags, bucket: Flags) -> Floats:
+        """Covariance that style does not explain: of the level, and of one skill by what two situations share."""
+        spread = self._space.prior.spread
+        by_intent = spread.skill + spread.skill_by_intent
+        table = spread.level + np.array([0.0, spread.skill, by_intent, by_intent + spread.skill_by_bucket])
+        found: Floats = table[same * (1 + intent.view(np.uint8) + bucket.view(np.uint8))]
+        return found
 
     def _slope_variance(self, left: Floats, right: Floats | None = None) -> Floats:
         spread = self._space.prior.spread
@@ -172,14 +305,32 @@ class TastePosterior:
         found: Floats = scale * (left * self._space.importance) @ (left if right is None else right).T
         return found
 
-    def _slope_to_skills(self, directions: Floats) -> Floats:
-        return self._slope_variance(directions, self._space.styles)
-
-    def _style_to_wishes(self, points: _Points) -> Floats:
-        found: Floats = self._slope_to_skills(self._wished)[:, points.skill].T
+    def _style_to_wishes(self, skills: Codes) -> Floats:
+        found: Floats = self._slope_variance(self._wished, self._space.styles[skills]).T
         return found
 
-    def _with_wishes(self, left: _Points, right: _Points) -> Floats:
-        styled, own = self._parts(left, right)
-        wishes = self._style_to_wishes(left)
-        return np.block([[styled + own, wishes], [wishes.T, self._slope_variance(self._wished)]])
+
+def inverse_of_lower(lower: Floats) -> Floats:
+    """The inverse of a lower triangular matrix, by halves: products of blocks do nearly all of the work."""
+    size = len(lower)
+    if size <= LEAF:
+        return np.linalg.inv(lower) * _LOWER[:size, :size] if size else lower
+    half = size // 2
+    found = np.zeros_like(lower)
+    found[:half, :half] = first = inverse_of_lower(lower[:half, :half])
+    found[half:, half:] = second = inverse_of_lower(lower[half:, half:])
+    found[half:, :half] = -second @ (lower[half:, :half] @ first)
+    return found
+
+
+def taste_of(evidence: Evidence, space: StyleSpace) -> TastePosterior:
+    """The posterior under the prior that explains a person's thumbs better: the common one, or that of moderate likings.
+
+    The kind of prior is chosen by the marginal likelihood of this person's own thumbs (type II maximum likelihood,
+    Rasmussen & Williams, 2006, chapter 5); the common one holds until the other is better by MARGIN.
+    """
+    common = TastePosterior(evidence, space)
+    if common.thumbs < LEAST_THUMBS and sum(cell.total for cell in evidence.cells) < LEAST_THUMBS:
+        return common
+    other = common.log_likelihood_if(space.moderate_prior)
+    return TastePosterior(evidence, space.moderate) if other - MARGIN > common.log_likelihood() else common

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL, NEUTRAL_VALUE, Vector
+from aico_memory.domain.behavioral.evidence import named_by
 from aico_memory.domain.behavioral.learning import Preference
 from aico_memory.domain.behavioral.records import FeedbackRecord
 from aico_memory.domain.behavioral.skill import Skill
@@ -51,11 +52,14 @@ def proposals_of(
     intents: dict[int, Counter[str]] = defaultdict(Counter)
     down: Counter[int] = Counter()
     total: Counter[int] = Counter()
+    said: dict[int, Counter[str]] = defaultdict(Counter)
     for record in feedback:
         if record.undone_us is None and record.skill_updated and record.intent:
             intents[record.bucket][record.intent] += 1
             total[record.bucket] += 1
             down[record.bucket] += record.reward < 0
+            if record.reward < 0:
+                said[record.bucket].update(named_by(record.reason))
     found = []
     for bucket, preference in sorted(preferences.items()):
         if total[bucket] < figures.thumbs or down[bucket] < figures.down_share * total[bucket]:
@@ -64,7 +68,7 @@ def proposals_of(
         at_hand = [skill for skill in skills if intent in skill.trigger.intents]
         distances = [(math.dist(preference.dimensions, skill.dimensions), skill.name) for skill in at_hand]
         nearest = min(distances, default=(math.inf, "none"))
-        template = template_of(preference.dimensions, fragments, figures)
+        template = template_of(preference.dimensions, fragments, figures, said[bucket])
         if nearest[0] < figures.distance or math.dist(preference.dimensions, NEUTRAL) < figures.moved or not template:
             continue
         evidence = (
@@ -75,11 +79,18 @@ def proposals_of(
     return found
 
 
-def template_of(dimensions: Vector, fragments: Fragments, figures: ProposalFigures) -> str:
-    """The sentences of the most pronounced dimensions, the most pronounced first; empty where none is."""
+def template_of(
+    dimensions: Vector, fragments: Fragments, figures: ProposalFigures, said: Mapping[str, int] | None = None
+) -> str:
+    """The sentences of the most pronounced dimensions; empty where none is.
+
+    First come those that the person named by reasons (`said`: how often), then the most pronounced: a preference that
+    every thumb down pushed to its ends says least where nobody gave a reason.
+    """
+    named = said or {}
     leaning = sorted(
         ((value - NEUTRAL_VALUE, name) for name, value in zip(DIMENSIONS, dimensions, strict=True) if name in fragments),
-        key=lambda one: (-abs(one[0]), one[1]),
+        key=lambda one: (-named.get(one[1], 0), -abs(one[0]), one[1]),
     )
     told = [fragments[name][lean > 0] for lean, name in leaning if abs(lean) >= figures.pronounced]
     return " ".join(told[: figures.sentences])

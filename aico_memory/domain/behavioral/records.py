@@ -81,8 +81,12 @@ class FeedbackRecord:
     time_of_day: str = ""
     # Since when it teaches nothing any more.
     undone_us: int | None = None
-    # When the nightly batch moved the preference by its reason or text.
+    # When the nightly batch moved the preference by its reason.
     signalled_us: int | None = None
+    # What the text says (category -> 0..1), when it was sorted and moved the preference, and which models sorted it.
+    categories: Mapping[str, float] | None = None
+    classified_us: int | None = None
+    classified_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,8 @@ class UserSkill:
     status: str
     created_us: int
     updated_us: int
+    # The style that this version was made with; (): the same as `dimensions`.
+    given: Vector = ()
 
 
 @dataclass(frozen=True, slots=True)

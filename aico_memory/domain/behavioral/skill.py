@@ -65,3 +65,8 @@ class Catalogue:
             return self.skills[skill_id]
         except KeyError:
             raise SkillNotFound(f"There is no skill {skill_id!r}") from None
+
+
+def with_template(system_prompt: str, template: str) -> str:
+    """The system prompt with a skill's words behind it, a paragraph of their own."""
+    return "\n\n".join(part for part in (system_prompt.rstrip(), template.strip()) if part)

@@ -8,10 +8,12 @@ from typing import Final
 
 from aico_memory.domain.behavioral.dimensions import clamp
 from aico_memory.domain.behavioral.situation import Situation
-from aico_memory.domain.behavioral.skill import Skill
+from aico_memory.domain.behavioral.skill import Skill, Trigger
 
 # A score that equals the threshold in exact arithmetic reaches it in floating point as well.
 ROUNDING: Final = 1e-9
+# The condition that holds by degrees.
+TOPIC: Final = "topic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,36 +44,42 @@ def match_trigger(skill: Skill, situation: Situation, weights: TriggerWeights) -
     negatively; where no vectors were at hand the topic is left out.
     """
     trigger = skill.trigger
-    held: list[tuple[str, float, float]] = []
+    held: list[tuple[str, float]] = []
+    total = 0.0
     if trigger.intents:
-        held.append(("intent", weights.intent, float(situation.intent in trigger.intents)))
+        total += weights.intent
+        held.append(("intent", weights.intent if situation.intent in trigger.intents else 0.0))
     if trigger.times_of_day:
-        held.append(("time_of_day", weights.time_of_day, float(situation.time_of_day in trigger.times_of_day)))
+        total += weights.time_of_day
+        held.append(("time_of_day", weights.time_of_day if situation.time_of_day in trigger.times_of_day else 0.0))
     if trigger.sentiments:
-        held.append(("sentiment", weights.sentiment, float(situation.sentiment in trigger.sentiments)))
+        total += weights.sentiment
+        held.append(("sentiment", weights.sentiment if situation.sentiment in trigger.sentiments else 0.0))
     if trigger.topics and skill.skill_id in situation.nearness:
-        held.append(("topic", weights.topic, clamp(situation.nearness[skill.skill_id])))
-    total = sum(weight for _, weight, _ in held)
+        total += weights.topic
+        held.append((TOPIC, weights.topic * clamp(situation.nearness[skill.skill_id])))
     if total <= 0.0:
         return TriggerMatch(skill, 0.0, ())
-    parts = tuple((name, weight * value / total) for name, weight, value in held)
-    return TriggerMatch(skill, clamp(sum(part for _, part in parts)), parts)
+    parts = tuple([(name, value / total) for name, value in held])
+    score = 0.0
+    for _, part in parts:
+        score += part
+    return TriggerMatch(skill, clamp(score), parts)
 
 
 def rank_triggers(
     skills: Iterable[Skill], situation: Situation, weights: TriggerWeights, threshold: float, limit: int
 ) -> list[TriggerMatch]:
     """The best `limit` skills that reach the threshold, best first; equal scores by name, then id."""
-    could = (skill for skill in skills if _could_reach(skill, situation, weights, threshold))
+    could = (skill for skill in skills if could_reach(skill.trigger, situation, weights, threshold))
     matches = (match_trigger(skill, situation, weights) for skill in could)
     applying = [match for match in matches if match.score >= threshold - ROUNDING]
     applying.sort(key=lambda match: (-match.score, match.skill.name, match.skill.skill_id))
     return applying[:limit]
 
 
-def _could_reach(skill: Skill, situation: Situation, weights: TriggerWeights, threshold: float) -> bool:
+def could_reach(trigger: Trigger, situation: Situation, weights: TriggerWeights, threshold: float) -> bool:
     """A cheap bound that spares most skills the whole sum: all but a missed intent taken as fulfilled."""
-    trigger = skill.trigger
     if not trigger.intents or situation.intent in trigger.intents:
         return True
     rest = (

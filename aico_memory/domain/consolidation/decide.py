@@ -19,11 +19,11 @@ class UserView:
     """One user at work and the batches of the phase that is at work."""
 
     part: UserRun
-    # False: the phase's experiences have not been cut into batches yet.
-    cut: bool
-    # Lowest number of a batch not yet sent; -1 where there is none.
+    # False: the phase has not begun yet.
+    open: bool
+    # Number of the next batch or step to send; -1 where there is none.
     next_batch: int
-    # Batches sent whose end has not been announced.
+    # Batches or steps sent whose end has not been announced.
     in_flight: int
 
 
@@ -35,8 +35,8 @@ class StartUser:
 
 
 @dataclass(frozen=True, slots=True)
-class CutBatches:
-    """Ask for the user's pending experiences and cut them into batches."""
+class OpenPhase:
+    """Begin a phase: put the user's pending experiences into their order, or make the first step of another phase."""
 
     user: str
     phase: str
@@ -44,7 +44,7 @@ class CutBatches:
 
 @dataclass(frozen=True, slots=True)
 class SendBatch:
-    """Hand one batch to the owner."""
+    """Hand one batch or step to its owner."""
 
     user: str
     phase: str
@@ -53,7 +53,7 @@ class SendBatch:
 
 @dataclass(frozen=True, slots=True)
 class NextPhase:
-    """All batches of the phase are applied."""
+    """All of the phase is applied, or it has ended early."""
 
     user: str
     # Index of the phase that follows.
@@ -75,7 +75,7 @@ class FinishRun:
     error: str = ""
 
 
-Step = StartUser | CutBatches | SendBatch | NextPhase | FinishUser | FinishRun
+Step = StartUser | OpenPhase | SendBatch | NextPhase | FinishUser | FinishRun
 
 
 def decide(
@@ -92,20 +92,21 @@ def decide(
         return [FinishRun(Status.DONE)]
     steps: list[Step] = []
     for view in active:
-        step = _next_of(view)
+        step = next_of(view)
         if step is not None:
             steps.append(step)
     steps.extend(StartUser(user) for user in waiting[: max(0, most_at_once - len(active))])
     return steps
 
 
-def _next_of(view: UserView) -> Step | None:
+def next_of(view: UserView) -> Step | None:
+    """What a user at work does next; None where an answer is under way."""
     part = view.part
     if part.phase >= len(part.phases):
         return FinishUser(part.user)
     phase = part.phases[part.phase]
-    if not view.cut:
-        return CutBatches(part.user, phase)
+    if not view.open:
+        return OpenPhase(part.user, phase)
     if view.in_flight:
         return None
     if view.next_batch >= 0:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
 from aico_memory.errors import RefusedTransition
 from aico_memory.ids import derive_id
 
+# The lists that planning goes through: who has pending experiences, then who has memories.
+PENDING_STAGE = 0
+SLEEPERS_STAGE = 1
 # Name space of runs whose firing id is no UUID.
 _FIRINGS = uuid.UUID("5f0d7a2e-6d0c-4b53-9f3a-0c6a1d3b7e11")
+
+Counts = Mapping[str, int]
 
 
 class Status(StrEnum):
@@ -59,11 +64,13 @@ class Run:
     user_ids: tuple[str, ...] = ()
     phases: tuple[str, ...] = ()
     manual: bool = False
-    # Users up to and including this one have been collected (planning goes by pages).
+    # Users up to and including this one have been collected (planning goes by pages) ...
     planned_after: str = ""
     started_us: int = 0
     finished_us: int = 0
     error: str = ""
+    # ... from this list.
+    planned_stage: int = PENDING_STAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ class UserRun:
     """One user's part of a run."""
 
     user: str
-    # Experiences that were pending when the run was planned: whoever has the most goes first.
+    # Experiences that were pending when the run was planned.
     pending: int
     status: Status = Status.WAITING
     phases: tuple[str, ...] = ()
@@ -79,18 +86,26 @@ class UserRun:
     phase: int = 0
     started_us: int = 0
     finished_us: int = 0
+    # What long-term memory held of the user before and after ("active", "dormant", "tier.episodic", ...).
+    before: Counts = field(default_factory=dict)
+    after: Counts = field(default_factory=dict)
+    # Nights that the full night is too late: who waits longest goes first, then who has the most to replay.
+    overdue: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseRun:
-    """One phase of one user whose batches have been cut."""
+    """One phase of one user that has begun."""
 
     user: str
     phase: str
     status: Status = Status.ACTIVE
+    # Experiences to replay; 0 for the other phases.
     experiences: int = 0
     started_us: int = 0
     finished_us: int = 0
+    # Why it ended early; empty where it went through.
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +123,55 @@ class PhaseTotals:
     unknown: int = 0
     # Time at work, summed over the users.
     microseconds: int = 0
+    # What the steps counted, summed ("seen", "promoted", ...).
+    counts: Counts = field(default_factory=dict)
+    # Users for whom it ended early, and why the first of them.
+    failed: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Batches of a user's phase that were made, the experiences in them, and both of those that are done."""
+
+    batches: int = 0
+    experiences: int = 0
+    batches_done: int = 0
+    experiences_done: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision of a phase with its reason, as its owner told it."""
+
+    # UUID text of the item.
+    memory_id: str
+    decision: str
+    rule: str
+    detail: str = ""
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch of one phase of one user."""
+    """One batch of a replay, or one step of another phase, of one user."""
 
     user: str
     phase: str
     number: int
-    event_ids: tuple[bytes, ...]
+    # The experiences of a replay's batch; a step's part shows in where it begins.
+    event_ids: tuple[bytes, ...] = ()
     status: Status = Status.WAITING
     # What it led to, as the owner reported it.
     memories: int = 0
     unknown: int = 0
     sent_us: int = 0
     finished_us: int = 0
+    # Of a step: where it begins (in the owner's own words), what it counted, decisions it explains, why it did nothing.
+    begins_after: str = ""
+    counts: Counts = field(default_factory=dict)
+    samples: tuple[Decision, ...] = ()
+    error: str = ""
 
 
 def run_identity(firing_id: str, event_id: uuid.UUID) -> uuid.UUID:

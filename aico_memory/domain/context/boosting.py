@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.items import RAW_KINDS, ContextItem, changed
 from aico_memory.settings.context import BoostSettings
 
 
@@ -51,9 +51,10 @@ def _boosted(
     near: Mapping[str, int],
 ) -> ContextItem:
     additions: dict[str, float] = {}
-    shared = len(around.entities.intersection(entity.casefold() for entity in item.entities))
-    if shared:
-        additions["entity"] = figures.entity * min(shared, figures.most_entities)
+    if item.entities and around.entities:
+        shared = len(around.entities.intersection(entity.casefold() for entity in item.entities))
+        if shared:
+            additions["entity"] = figures.entity * min(shared, figures.most_entities)
     if around.session_id and item.session_id == around.session_id:
         additions["same_episode"] = figures.same_episode
     if item.id in around.in_mind:
@@ -64,21 +65,21 @@ def _boosted(
         additions["graph"] = figures.graph / (1 + near[item.id])
     if around.utility and not item.raw:
         additions["utility"] = around.utility * (item.utility - 0.5)
-    additions = {name: share * best for name, share in additions.items()}
-    total = item.score + sum(additions.values())
-    factors = dict(_factors(item, around, figures))
-    for name, factor in factors.items():
+    total = item.score
+    if additions:
+        additions = {name: share * best for name, share in additions.items()}
+        total += sum(additions.values())
+    for name, factor in _factors(item, around, figures):
         additions[name] = total * (factor - 1.0)
         total *= factor
     if not additions:
         return item
-    return replace(item, score=min(1.0, max(0.0, total)), shares={**item.shares, **additions})
+    return changed(item, score=min(1.0, max(0.0, total)), shares={**item.shares, **additions})
 
 
 def _factors(item: ContextItem, around: Surroundings, figures: BoostSettings) -> Iterable[tuple[str, float]]:
-    sub_tier = {} if item.raw else figures.sub_tiers
-    if sub_tier.get(item.sub_tier, 1.0) != 1.0:
-        yield "sub_tier", sub_tier[item.sub_tier]
+    if item.kind not in RAW_KINDS and (factor := figures.sub_tiers.get(item.sub_tier, 1.0)) != 1.0:
+        yield "sub_tier", factor
     if around.valence * item.valence > 0 and min(abs(around.valence), abs(item.valence)) >= figures.least_feeling:
         yield "mood", figures.mood
     if item.source_confidence < figures.least_source_confidence:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
-from dataclasses import replace
 
-from aico_memory.domain.context.items import FULL, SHORT, ContextItem
-from aico_memory.domain.context.matching import word_stems
+from aico_memory.domain.context.items import FULL, SHORT, ContextItem, changed
+from aico_memory.domain.context.matching import folded_words, word_stems
 
 Dropped = list[tuple[str, str]]
 # Items that compete for a place, for each place.
 POOL = 2
 # Cosine (or a stand-in) of two items, −1..1.
 Likeness = Callable[[ContextItem, ContextItem], float]
-_WORD = re.compile(r"[^\W_]+")
 
 
 def eligible(
@@ -43,15 +40,15 @@ def once_each(
     """Of what says the same only one, given best first.
 
     The same words of one speaker count once (`same_words`). A record whose words an item
-    that was made of it repeats (a share of at least `covered`) gives way to the item
-    (`said_by_item`), and so does an item of which a record says no less and which the
+    that was made of it repeats (a share of at least `covered`), or several that match
+    better do together, gives way (`said_by_item`), and so does an item of which a record says no less and which the
     question's answer does not need, where the item is the worse match of the two.
     Words in `ignored` (folded function words) say nothing.
     """
     kept, dropped = [], Dropped()
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, tuple[str, ...]]] = set()
     for item in items:
-        key = (item.speaker if item.raw else "", " ".join(_WORD.findall(item.text.casefold())))
+        key = (item.speaker if item.raw else "", folded_words(item.text))
         if key in seen and not item.anchored:
             dropped.append((item.id, "same_words"))
         else:
@@ -71,15 +68,23 @@ def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: flo
     chosen = [item for item in items if item.answers or item.anchored]
     left = [item for item in items if not (item.answers or item.anchored)]
     left, rest = left[: POOL * most], left[POOL * most :]
-    nearest = {item.id: max((likeness(item, other) for other in chosen), default=0.0) for item in left}
+    if weight >= 1.0:
+        return chosen + left + rest
+    nearest = [max((likeness(item, other) for other in chosen), default=0.0) for item in left]
     top = max((item.score for item in left), default=0.0) or 1.0
-    while left and len(chosen) < most and weight < 1.0:
-        best = max(left, key=lambda item: weight * item.score / top - (1.0 - weight) * nearest[item.id])
-        left.remove(best)
+    relevance = [weight * item.score / top for item in left]
+    # Places in `left` of what is not chosen yet, best first.
+    open_places = list(range(len(left)))
+    while open_places and len(chosen) < most:
+        at = max(open_places, key=lambda place: relevance[place] - (1.0 - weight) * nearest[place])
+        open_places.remove(at)
+        best = left[at]
         chosen.append(best)
-        for item in left:
-            nearest[item.id] = max(nearest[item.id], likeness(item, best))
-    return chosen + left + rest
+        if len(chosen) < most:
+            for place in open_places:
+                near = likeness(left[place], best)
+                nearest[place] = max(nearest[place], near)
+    return chosen + [left[place] for place in open_places] + rest
 
 
 def capped(items: Sequence[ContextItem], most_of_kind: int) -> tuple[list[ContextItem], Dropped]:
@@ -104,9 +109,9 @@ def gated(items: Sequence[ContextItem], *, full: float, short: float) -> tuple[l
     kept, dropped = [], Dropped()
     for item in items:
         if item.score >= full or item.answers or item.anchored:
-            kept.append(item if item.detail == FULL else replace(item, detail=FULL))
+            kept.append(item if item.detail == FULL else changed(item, detail=FULL))
         elif item.score >= short or item.hot or item.layer == "L0":
-            kept.append(replace(item, detail=SHORT))
+            kept.append(item if item.detail == SHORT else changed(item, detail=SHORT))
         else:
             dropped.append((item.id, "score"))
     return kept, dropped
@@ -116,18 +121,22 @@ class WordLikeness:
     """Share of common word beginnings (Jaccard), 0..1: where there are no vectors to compare. Each text is read once."""
 
     def __init__(self) -> None:
-        self._words: dict[str, frozenset[str]] = {}
+        # Each word has a bit, each text a number: what two have in common is counted without making a set of it.
+        self._bits: dict[str, int] = {}
+        self._words: dict[str, tuple[int, int]] = {}
 
     def __call__(self, one: ContextItem, other: ContextItem) -> float:
-        left, right = self._of(one), self._of(other)
-        shared = len(left & right)
-        return shared / (len(left) + len(right) - shared) if shared else 0.0
+        left, right = self._words.get(one.id) or self._of(one), self._words.get(other.id) or self._of(other)
+        shared = (left[0] & right[0]).bit_count()
+        return shared / (left[1] + right[1] - shared) if shared else 0.0
 
-    def _of(self, item: ContextItem) -> frozenset[str]:
-        words = self._words.get(item.id)
-        if words is None:
-            words = self._words[item.id] = word_stems(item.text)
-        return words
+    def _of(self, item: ContextItem) -> tuple[int, int]:
+        """The text's words as bits, and how many they are."""
+        stems, bits, found = word_stems(item.text), self._bits, 0
+        for stem in stems:
+            found |= 1 << bits.setdefault(stem, len(bits))
+        self._words[item.id] = found, len(stems)
+        return found, len(stems)
 
 
 def _repeated(items: Sequence[ContextItem], covered: float, ignored: Set[str]) -> dict[str, str]:
@@ -143,8 +152,13 @@ def _repeated(items: Sequence[ContextItem], covered: float, ignored: Set[str]) -
         if not made:
             continue
         words = word_stems(record.text, ignored)
-        told = set[str]().union(*(word_stems(one.text, ignored) for one in made))
-        if words and len(words & told) / len(words) >= covered:
+        # One item that says it all, or several that match better: of several weaker ones some may find no room.
+        better = (one for one in made if place[one.id] < place[record.id])
+        told = max(
+            (words & said for said in (set[str]().union(*(word_stems(one.text, ignored) for one in better)),
+                                       *(word_stems(one.text, ignored) for one in made))), key=len,
+        )  # fmt: skip
+        if words and len(told) / len(words) >= covered:
             gone[record.id] = "said_by_item"
             continue
         for one in made:

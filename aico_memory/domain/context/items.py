@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 # In what detail an item is shown.
 FULL, SHORT = "full", "short"
@@ -11,9 +12,14 @@ FULL, SHORT = "full", "short"
 RAW_KINDS = frozenset({"record", "turn"})
 
 
-@dataclass(frozen=True, slots=True)
-class ContextItem:
-    """What is remembered, where it stands, and what it rests on."""
+_NO_SHARES: Mapping[str, float] = MappingProxyType({})
+
+
+class ContextItem(NamedTuple):
+    """What is remembered, where it stands, and what it rests on.
+
+    A tuple: a hundred are made for one question, and again by each rule that changes something of them.
+    """
 
     id: str
     text: str
@@ -22,7 +28,7 @@ class ContextItem:
     # L0: still in the conversation's working memory; L1: long-term memory; L2: how to behave.
     layer: str
     score: float = 0.0
-    shares: Mapping[str, float] = field(default_factory=dict)
+    shares: Mapping[str, float] = _NO_SHARES
     evidence: tuple[bytes, ...] = ()
     # Unix microseconds; 0: unknown.
     said_at_us: int = 0
@@ -57,3 +63,14 @@ class ContextItem:
     def anchored(self) -> bool:
         """A pinned constraint: the last to be cut, and never too little of a match."""
         return self.pinned and self.kind == "constraint"
+
+
+_PLACES = {name: place for place, name in enumerate(ContextItem._fields)}
+
+
+def changed(item: ContextItem, **changes: Any) -> ContextItem:
+    """The item with other values of these fields. Raises KeyError for a field that there is not."""
+    values = list(item)
+    for name, value in changes.items():
+        values[_PLACES[name]] = value
+    return ContextItem._make(values)

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
 # Letters of a word that endings leave alone.
 STEM = 4
+# Texts whose words are remembered.
+_KEPT = 4096
+
+
+@lru_cache(_KEPT)
+def folded_words(text: str) -> tuple[str, ...]:
+    """The words of a text, folded; those of the same memories are asked for again and again."""
+    return tuple(_WORD.findall(text.casefold()))
 
 
 def word_stems(text: str, ignored: Set[str] = frozenset()) -> frozenset[str]:
     """The beginnings of a text's words, those in `ignored` (folded) left out."""
-    return frozenset(word[:STEM] for word in _WORD.findall(text.casefold()) if word not in ignored)
+    if isinstance(ignored, frozenset):
+        return _stems(text, ignored)
+    return frozenset(word[:STEM] for word in folded_words(text) if word not in ignored)
+
+
+@lru_cache(_KEPT)
+def _stems(text: str, ignored: frozenset[str]) -> frozenset[str]:
+    return frozenset(word[:STEM] for word in folded_words(text) if word not in ignored)
 
 
 def share_of_words(query: str, text: str, ignored: Set[str] = frozenset()) -> float:

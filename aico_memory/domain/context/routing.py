@@ -112,7 +112,12 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
 
 def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
     """Any of the phrases in a folded text."""
-    return re.compile(_alternatives([fold(phrase.removesuffix("+")) + "+" * phrase.endswith("+") for phrase in phrases]))
+    folded = [fold(phrase.removesuffix("+")) + "+" * phrase.endswith("+") for phrase in phrases]
+    # Where one is found is not asked: what begins a word is looked for at the beginnings of words alone.
+    spaced = [phrase for phrase in sorted(set(folded)) if phrase.strip("+ ") and not _UNSPACED.search(phrase)]
+    found = [rf"(?<!\w)(?:{'|'.join(map(_behind_its_beginning, spaced))})"] * bool(spaced)
+    unspaced = _alternatives([phrase for phrase in folded if _UNSPACED.search(phrase)])
+    return re.compile("|".join([*found, unspaced]))
 
 
 def _alternatives(phrases: Sequence[str]) -> str:
@@ -124,4 +129,8 @@ def _one(phrase: str) -> str:
     body = re.escape(phrase.removesuffix("+"))
     if _UNSPACED.search(phrase):
         return body
-    return rf"(?<!\w){body}" + ("" if phrase.endswith("+") else r"(?!\w)")
+    return rf"(?<!\w){_behind_its_beginning(phrase)}"
+
+
+def _behind_its_beginning(phrase: str) -> str:
+    return re.escape(phrase.removesuffix("+")) + ("" if phrase.endswith("+") else r"(?!\w)")

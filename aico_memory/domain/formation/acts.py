@@ -25,6 +25,8 @@ class Speech:
     explicit: bool = False
     # Asks, wishes, supposes: nothing is stated.
     silent: bool = False
+    # "That about X is wrong, …": X.
+    taken_back: str = ""
     # The rest says what is so since now.
     changed: bool = False
     # "not at all", "doch nicht": it never was so.
@@ -42,12 +44,20 @@ def read_speech(sentence: str, grammar: Grammar) -> Speech:  # noqa: PLR0912
     if any(mark.search(speech.text) for mark in grammar.marks["unsaid"]):
         # "I said …, but that's wrong": what comes next corrects it.
         return Speech("", act="correct")
+    bare = _without(speech.text, grammar, ("fillers",))
     for mark in grammar.marks["retract_of"]:
         # "That about Monaco was a joke."
-        if match := mark.match(speech.text):
-            return Speech("", act="retract", corrected=trim(match["old"]))
+        if match := mark.match(bare):
+            more = squeeze((match.groupdict().get("more") or "").strip(" ,"))
+            if not more:
+                return Speech("", act="retract", corrected=trim(match["old"]))
+            # "That about Siemens is wrong, I'm with Bosch": the rest corrects it.
+            speech = read_speech(more, grammar)
+            speech.act, speech.taken_back = speech.act or "correct", trim(match["old"])
+            speech.corrected = speech.corrected or speech.taken_back
+            return speech
     for mark in grammar.marks["meant"]:
-        if match := mark.match(speech.text):
+        if match := mark.match(_without(speech.text, grammar, ("fillers", "correct"))):
             return Speech("", act="correct", elliptic=trim(match["v"]))
     told = any(mark.match(speech.text) and _TOLD.search(mark.match(speech.text).group()) for mark in grammar.marks["fillers"])  # type: ignore[union-attr]
     for mark in grammar.marks["hearsay"]:
@@ -71,6 +81,18 @@ def read_speech(sentence: str, grammar: Grammar) -> Speech:  # noqa: PLR0912
                 speech.elliptic = trim(match["v"])
                 break
     return speech
+
+
+def _without(text: str, grammar: Grammar, names: tuple[str, ...]) -> str:
+    """The text without what opens it."""
+    for _ in range(3):
+        before = text
+        for mark in (mark for name in names for mark in grammar.marks[name]):
+            if match := mark.match(text):
+                text = squeeze(text[match.end() :].lstrip(" ,:;.-–"))
+        if text == before:
+            break
+    return text
 
 
 def _openers(speech: Speech, grammar: Grammar) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,11 +10,17 @@ from functools import lru_cache
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.turkish_places import is_part_of_place
 from aico_memory.domain.formation.turkish_words import split_case
-from aico_memory.domain.formation.wording import lower_in, squeeze, trim
+from aico_memory.domain.formation.wording import first_of, lower_in, squeeze, trim
 
-TIME, LOCATION, PLAN = "time", "location", "plan"
+# Named by who serves one ("my bank account is with …").
+SERVED = frozenset({"bank", "gym", "carrier", "insurer"})
+TIME, LOCATION, PLAN, FREQUENCY = "time", "location", "plan", "frequency"
 ATTRIBUTE = "attribute:"
+# "doğumluyum"
+_COPULA = re.compile(r"(?<=\w{4})y?[ıiuü][mz]$")
+_OF_IT = ("sı", "si", "su", "sü")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +44,18 @@ class Found:
 def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[str, bool, str]:
     """Canonical name, whether single-valued, and kind of "my <noun> is …"."""
     words = [word for word in noun.split() if word not in grammar.words["empty"] and word not in grammar.calendar.numbers]
+    if grammar.code == "tr" and len(words) > 1 and words[-1][-2:] in _OF_IT and words[-1][:-2] in grammar.words["nouns"]:
+        # "wifi şifresi" is "wifi şifremiz" without whose it is.
+        words[-1] = words[-1][:-2]
     bare = " ".join(words) or noun
+    bare = next((bare.removesuffix(f" {tail}") for tail in grammar.words["where_had"] if bare.endswith(f" {tail}")), bare)
     bare = grammar.synonyms.get(bare, bare)
+    several = False
     if bare not in grammar.relations:
         singular = next(
             (bare.removesuffix(end) for end in ("n", "en", "e", "s") if bare.removesuffix(end) in grammar.relations), ""
         )
+        several = bool(singular) and grammar.parser == "english"
         bare = grammar.synonyms.get(singular, singular) or bare
     for candidate in (noun, bare):
         if name := tables.nouns.get((grammar.code, candidate)):
@@ -53,8 +66,9 @@ def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[
             what = bare.removeprefix(favourite).strip(" -")
             return f"favourite:{grammar.synonyms.get(what, what)}", True, "preference"
     if bare in grammar.relations:
-        return ATTRIBUTE + bare, grammar.relations[bare], "profile"
-    last = bare.split()[-1] if bare else ""
+        # "My best friends are …" names several.
+        return ATTRIBUTE + bare, grammar.relations[bare] and not several, "profile"
+    last = (bare.split() or [""])[-1]
     # One has sisters, but one piano teacher.
     single = len(bare.split()) > 1 or grammar.relations.get(last, True)
     return ATTRIBUTE + bare, single, "profile" if last in grammar.relations else "fact"
@@ -72,7 +86,7 @@ def cut(value: str, grammar: Grammar) -> str:
     return value
 
 
-def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> Iterator[Found]:  # noqa: PLR0912
+def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> Iterator[Found]:  # noqa: PLR0912, PLR0915
     """ "My <noun> is …", "Lena's <noun> is …", "the <noun> is at …"."""
     party = frame.subject
     naming = frame.verb in grammar.words["naming_verbs"]
@@ -89,10 +103,16 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         and grammar.tenses.get(first) in ("participle", "past", "progressive")
     ):
         return
+    if frame.verb == "be" and first == "to" and grammar.code == "en" and party.possessed:
+        predicate, single, kind = predicate_of(party.noun, tables, grammar)
+        yield Found(party.owner, predicate, cut(rest.partition(" ")[2], grammar), single, kind)
+        return
     if frame.verb == "change" and first == "to":
         rest, first = rest.split(" ", 1)[-1], ""
-    if (party.name and not party.noun) or (not party.possessed and first in grammar.words["own"]):
-        yield from _said_of_name(party, rest, tables, grammar)
+    if (party.name and not party.noun) or (
+        first in grammar.words["own"] and (not party.possessed or _is_definite(frame, grammar))
+    ):
+        yield from _said_of_name(party, rest, frame.text, tables, grammar)
         return
     last = party.noun.split()[-1]
     relation = last in grammar.relations or (grammar.code == "de" and last.endswith(_compounds(grammar)))
@@ -111,6 +131,9 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         if not rest and not frame.times:
             return
         value = squeeze(restore(with_times(frame), phrases))
+        if not frame.times:
+            # "Our flat is in Utrecht, right by the canal."
+            value = first_of(cut(value, grammar) if grammar.code == "en" else value)
         if temporal is not None and (temporal.temporal or own[0] == "home_city"):
             yield Found(party.owner, own[0], unpreposed(value, grammar), own[1], own[2], temporal=True)
             return
@@ -118,14 +141,24 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
             # "My new job is at Bosch" names the employer.
             yield Found(party.owner, "employer", shorten(unpreposed(rest, grammar), grammar), True, "profile")
             return
-        if first in grammar.words["served_by"] and not frame.times and party.possessed and own[0].startswith(ATTRIBUTE):
+        served = (own[0].startswith(ATTRIBUTE) and grammar.code != "tr") or own[0] in SERVED
+        if first in grammar.words["served_by"] and not frame.times and party.possessed and served:
             # "My insurance is with Allianz."
             yield Found(party.owner, own[0], shorten(unpreposed(rest, grammar), grammar), own[1], own[2])
             return
-        is_time = bool(frame.times) or any(mark.search(lower_in(rest, grammar.code)) for mark in grammar.marks["clock"])
+        # "In the garage until Monday" is a place.
+        bounded = bool(rest) and bool(frame.times) and frame.bounds.issuperset(frame.times)
+        is_time = (bool(frame.times) and not bounded) or any(
+            mark.search(lower_in(rest, grammar.code)) for mark in grammar.marks["clock"]
+        )
         yield Found(
             _timed(party, grammar), TIME if is_time else LOCATION, unpreposed(value, grammar), True, "fact", temporal=is_time
         )
+        return
+    if temporal is not None and temporal.temporal and frame.times and grammar.parser == "english":
+        # "My birthday is 5 June, same as my brother's."
+        when = first_of(squeeze(restore(with_times(frame), phrases)))
+        yield Found(party.owner, own[0], unpreposed(when, grammar), own[1], own[2], temporal=True)
         return
     value = shorten(cut(rest, grammar), grammar)
     if relation or any(letter.isdigit() for letter in value):
@@ -186,20 +219,21 @@ def _nominal(frame: Frame, grammar: Grammar) -> bool:
 def with_times(frame: Frame) -> str:
     """The rest of the clause with its phrases of time, save those that only bound how long it holds."""
     holders = [f"§{number}" for number in frame.times if number not in frame.bounds]
-    rest = set(frame.rest.split())
+    rest = {trim(word) for word in frame.rest.split()} | set(frame.rest.split())
     tokens = [
         token
         for token in frame.text.split()
         if ((held := HOLDER.search(token)) and int(held.group(1)) not in frame.bounds)
         or trim(token) in rest
         or split_case(trim(token))[1] in rest
+        or _COPULA.sub("", trim(token)) in rest
     ]
     return " ".join(tokens) if tokens else " ".join([*holders, frame.rest])
 
 
 def unpreposed(value: str, grammar: Grammar) -> str:
     words = value.split()
-    if grammar.code == "tr" and words:
+    if grammar.code == "tr" and words and not is_part_of_place(words):
         words[-1] = split_case(words[-1])[1]
     while len(words) > 1 and lower_in(words[0], grammar.code) in grammar.words["prepositions"] | grammar.words["determiners"]:
         if lower_in(words[0], grammar.code).removesuffix("s") in grammar.calendar.weekdays:
@@ -216,14 +250,22 @@ def _of_a_name(party: Party, grammar: Grammar) -> Party | None:
     return None
 
 
-def _said_of_name(party: Party, rest: str, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
+def _is_definite(frame: Frame, grammar: Grammar) -> bool:
+    """Whether it is "the Sakura", and not "my Sakura": the only owner named is that of what it is."""
+    words = lower_in(frame.text, grammar.code).split()
+    return grammar.code == "de" and sum(word in grammar.words["own"] for word in words) == 1
+
+
+def _said_of_name(party: Party, rest: str, frame_text: str, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
     """ "Lena is my sister" says who the sister is."""
     words = cut(rest, grammar).split()
     if len(words) < 2 or lower_in(words[0], grammar.code) not in grammar.words["own"]:
         return
     noun = lower_in(named_only(" ".join(words[1:]), grammar), grammar.code)
     predicate, single, kind = predicate_of(noun, tables, grammar)
-    yield Found(SPEAKER, predicate, party.name or party.noun, single, kind)
+    name = party.name or party.noun
+    said = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", frame_text, re.IGNORECASE)
+    yield Found(SPEAKER, predicate, said.group() if said else name, single, kind)
 
 
 def _is_name(rest: str, grammar: Grammar) -> bool:

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import re
 
+from aico_memory.domain.formation import contractions
 from aico_memory.domain.formation.frames import Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.parties import read_party
+from aico_memory.domain.formation.together import gapped
 from aico_memory.domain.formation.wording import lower, squeeze, trim
 
-_CONTRACTIONS = (
-    (re.compile(r"\b(w)on't\b", re.I), r"\1ill not"), (re.compile(r"\bcan'?t\b|\bcannot\b", re.I), "can not"),
-    (re.compile(r"\bain't\b", re.I), "am not"), (re.compile(r"n't\b", re.I), " not"),
-    (re.compile(r"\b(I)'m\b|\b(I)m\b(?= [a-z])", re.I), "I am"), (re.compile(r"'re\b", re.I), " are"),
-    (re.compile(r"'ve\b", re.I), " have"), (re.compile(r"'ll\b", re.I), " will"), (re.compile(r"\b(I|we|you|he|she|they)'d\b", re.I), r"\1 would"),  # noqa: E501
-    (re.compile(r"'s (got|been)\b", re.I), r" has \1"),
-    (re.compile(r"\b(he|she|it|that|there|what|who|where|here)'s\b", re.I), r"\1 is"),
-    (re.compile(r"\b(at|in|with) (a|an|the|my) (\w+)'s\b", re.I), r"\1 \2 \3"),
-    (re.compile(r"(?<=\w)'s (?=(?:a|an|the|now|not|in|at|\w+ing|no)\b)", re.I), " is "),
-    (re.compile(r"\b(gon)na\b", re.I), "going to"), (re.compile(r"\bwanna\b", re.I), "want to"),
-    (re.compile(r"\b(?:have|has|had) got (?!to\b)", re.I), "have "),
-)  # fmt: skip
+expand = contractions.expand
 _BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
 _HAVE = frozenset(["have", "has", "had", "having"])
 _DO = frozenset(["do", "does", "did"])
 _MODALS = frozenset(["will", "would", "can", "could", "should", "must", "might", "may", "shall"])
 _UNREAL = frozenset(["would", "could", "should", "might", "may", "must"])
+_HEADING = 3
+_SPEAKERS = frozenset(["i", "we", "you", "they"])
 _FINITE_PAST = frozenset(["was", "were", "had", "did"])
 _INTENTIONS = frozenset(["want", "plan", "intend", "hope", "decide", "like", "need"])
 _STARTS, _STOPS = frozenset(["start", "begin"]), frozenset(["stop", "quit"])
@@ -36,24 +29,39 @@ _CONNECTIVE = re.compile(
 )
 
 
-def expand(text: str) -> str:
-    """Contractions written out."""
-    for expression, replacement in _CONTRACTIONS:
-        text = expression.sub(replacement, text)
-    return squeeze(text)
-
-
 def clauses(sentence: str, grammar: Grammar) -> list[str]:
     """The sentence cut where what follows has a verb of its own."""
-    parts, start = [], 0
+    parts: list[str] = []
+    start = 0
     for match in _CONNECTIVE.finditer(sentence):
         if match.start() <= start:
             continue
         right = sentence[match.end() :]
-        if _opens_clause(right, grammar) and _has_verb(sentence[start : match.start()], grammar):
+        heading = sentence[start : match.start()]
+        if match.group() == ": " and len(heading.split()) <= _HEADING and not _has_verb(heading, grammar):
+            # "Sad day: Pepper passed away."
+            start = match.end() if _opens_clause(right, grammar) else start
+            continue
+        if match.group().strip(" ,") == "and" and (whole := gapped(heading, right, grammar)):
+            return [*parts, heading, whole]
+        opens = _opens_clause(right, grammar) or _does_too(heading, match.group(), right, grammar)
+        if opens and (_has_verb(heading, grammar) or _speaks(heading)):
             parts.append(sentence[start : match.start()])
             start = match.end()
     return [*parts, sentence[start:]]
+
+
+def _does_too(heading: str, connective: str, right: str, grammar: Grammar) -> bool:
+    """ "Theo is 7 and plays football": of somebody else, a noun that may be a verb is one."""
+    words = [lower(trim(word)) for word in right.split()[:2]]
+    third = len(words) > 1 and grammar.tenses.get(words[0]) == "third" and words[1] not in _BE | _HAVE
+    return connective.strip(" ,") == "and" and third and lower(heading.split(maxsplit=1)[0]) not in _SPEAKERS
+
+
+def _speaks(text: str) -> bool:
+    """ "I put on some weight": behind a pronoun stands a verb, known or not."""
+    words = text.split()
+    return len(words) > 1 and lower(words[0]) in ("i", "we", "he", "she", "they")
 
 
 def _has_verb(text: str, grammar: Grammar) -> bool:
@@ -68,6 +76,9 @@ def _opens_clause(text: str, grammar: Grammar) -> bool:
     first = lowered[0]
     if first in grammar.words["pronouns"] or first in _DO | _MODALS | _HAVE or first in {"am", "is", "are", "was", "were"}:
         return True
+    if first == "never" and len(lowered) > 1 and grammar.tenses.get(lowered[1]):
+        # "…, never watched it"
+        return True
     if first in {"who", "which", "that", "not"}:
         return first != "not" or (len(lowered) > 1 and lowered[1] in grammar.words["pronouns"])
     tense = grammar.tenses.get(first, "")
@@ -78,7 +89,8 @@ def _opens_clause(text: str, grammar: Grammar) -> bool:
     if len(lowered) > 1 and first.endswith("s") and lowered[1] in ("is", "are", "was", "were"):
         # "…, rehearsals are on Tuesdays"
         return True
-    noun_phrase = first in grammar.words["possessives"] or first in {"the", "this"} or words[0][:1].isupper()
+    told_of = first in grammar.words["possessives"] or first in {"the", "this"} or first in grammar.relations
+    noun_phrase = told_of or words[0][:1].isupper()
     return noun_phrase and _verb_at(words, lowered, grammar) > 0
 
 
@@ -97,9 +109,9 @@ def _verb_at(words: list[str], lowered: list[str], grammar: Grammar) -> int:
         if (
             at == 0
             and tense == "infinitive"
-            and (grammar.tenses.get(lowered[1]) in ("third", "past") if lowered[1:] else False)
-        ):
-            # "Launch got pushed": a noun.
+            and (grammar.tenses.get(lowered[1]) in ("third", "past") or lowered[1] in _BE if lowered[1:] else False)
+        ) or (at == 0 and tense == "infinitive" and _named_by_two(lowered, grammar)):
+            # "Launch got pushed", "Book club meets": a noun.
             continue
         if at == 0 and tense == "progressive" and _later(lowered, at, grammar):
             # "Swimming lessons have been moved".
@@ -122,7 +134,27 @@ def _verb_at(words: list[str], lowered: list[str], grammar: Grammar) -> int:
     if lowered[0] in ("i", "we", "he", "she", "they"):
         # An unknown verb: whatever stands behind the pronoun.
         return next((at for at, word in enumerate(lowered) if at and word not in grammar.words["adverbs"]), -1)
+    return _unknown_verb(words, lowered, grammar)
+
+
+def _unknown_verb(words: list[str], lowered: list[str], grammar: Grammar) -> int:
+    """ "My neighbour Frank waters my plants": behind a person a word in the form of a verb, with an object after it."""
+    for at in range(1, min(len(words), len(lowered)) - 1):
+        person = words[at - 1][:1].isupper() or lowered[at - 1] in grammar.relations
+        verbal = len(words[at]) > 3 and words[at].endswith(("s", "ed")) and not words[at].endswith(("ss", "'s", "us"))
+        object_follows = lowered[at + 1] in grammar.words["determiners"] | grammar.words["possessives"]
+        if person and verbal and object_follows and words[at][:1].islower() and lowered[at] not in grammar.words["adverbs"]:
+            return at
     return -1
+
+
+def _named_by_two(lowered: list[str], grammar: Grammar) -> bool:
+    """ "Book club meets": two nouns, and a verb that is clearly finite."""
+    if len(lowered) < 3 or any(
+        lowered[1] in grammar.words[name] for name in ("determiners", "pronouns", "prepositions", "speaker")
+    ):
+        return False
+    return lowered[2] in _BE or grammar.tenses.get(lowered[2]) in ("third", "past")
 
 
 def _later(lowered: list[str], at: int, grammar: Grammar) -> bool:
@@ -162,18 +194,21 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
         # "By profession I'm a nurse".
         beside, subject_words = subject_words[:-1], subject_words[-1:]
     inherited = not subject_words or lower(subject_words[0]) in {"who", "which", "that"}
-    found = (before.subject if before else Party()) if inherited else read_party(" ".join(subject_words), grammar, party)
+    relative = bool(subject_words) and lower(subject_words[0]) in {"who", "which", "that"}
+    # "That's a great picture!" is said of nobody, "…, who is a nurse" of whom the clause before named.
+    unsaid = Party(owner="") if relative else Party()
+    found = (before.subject if before else unsaid) if inherited else read_party(" ".join(subject_words), grammar, party)
     if lowered[place : place + 2] == ["call", "me"]:
         found = Party()
     frame = Frame(found, "", times=times, text=clause, inherited=inherited)
     frame.never = "never" in lowered[:place]
     frame.negated = frame.never or "not" in lowered[:place]
     _verb_group(frame, tokens, lowered, place, grammar)
-    if where := re.match(r"^be where (?:I|we) (\w+)$", frame.readings[0]):
+    if where := re.match(r"^be where (?:I|we) (\w+)((?: up)?)$", frame.readings[0]):
         # "Dresden is where I live".
         lemma = grammar.verbs.get(lower(where[1]), where[1])
-        frame.verb, frame.rest = lemma, f"in {' '.join(subject_words)}"
-        frame.subject, frame.readings = Party(), [f"{lemma} in {' '.join(subject_words)}"]
+        frame.verb, frame.rest = lemma, squeeze(f"{where[2]} in {' '.join(subject_words)}")
+        frame.subject, frame.readings = Party(), [f"{lemma} {frame.rest}"]
     if beside:
         frame.readings.append(squeeze(f"{frame.readings[0]} {' '.join(beside)}"))
     if company:
@@ -202,11 +237,17 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
             frame.perfect, auxiliary = True, "have"
             frame.past = frame.past or word == "had"
         elif word in _HAVE and following[:1] == ["to"]:
-            frame.unreal = True
+            # "I had to sell it" happened.
+            frame.unreal = frame.unreal or word != "had"
+            frame.past = frame.past or word == "had"
             at += 1
         elif word in _BE and following[:2] == ["going", "to"] and grammar.tenses.get(([*following, "", ""])[2]) == "infinitive":
             frame.future = True
             at += 2
+        elif word in _BE and following[:1] == ["to"] and frame.subject.noun and _comes_verb(following[1:], grammar):
+            # "My goal is to learn sailing."
+            frame.verb = "be"
+            break
         elif word in _BE and _comes(following, grammar, "progressive") and word != "being":
             frame.past = frame.past or word in _FINITE_PAST
             frame.progressive = True
@@ -245,6 +286,8 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
             if lemma == word and word.endswith("ed") and not tense:
                 lemma = word[:-1] if word[:-1] in grammar.tenses else word[:-2]
                 frame.past = frame.past or auxiliary != "have"
+            elif lemma == word and not tense and at == place and place and word.endswith("s") and lowered[0] not in _SPEAKERS:
+                lemma = word[:-1]
             if word in _SAME_PAST and at == place:
                 frame.past = True
             if word in _FINITE_PAST or (tense in ("past", "participle") and auxiliary != "have" and lemma != word):
@@ -254,7 +297,8 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
         at += 1
     rest: list[str] = []
     for token, word in zip(tokens[at + 1 :], lowered[at + 1 :], strict=True):
-        if word not in adverbs and word not in ("not", "never"):
+        if (word not in adverbs and word not in ("not", "never")) or token[:1].isupper():
+            # "Now TV" is a name.
             rest.append(token)
         elif token.endswith(",") and rest and not rest[-1].endswith(","):
             # "The Works now, way better": the comma stays.

@@ -82,7 +82,10 @@ def _names(
     span: list[re.Match[str]] = []
     for position, word in enumerate(words):
         said = word.group()
-        name_like = not taken[position] and _is_capitalised(said) and said.casefold() not in gazetteer.not_names
+        # "I'm", "Monday's": not told from a name by what follows the apostrophe.
+        bare = _bare(said)
+        ordinary = {said.casefold(), bare.casefold()} & gazetteer.not_names
+        name_like = not taken[position] and _is_capitalised(bare) and not ordinary
         adjoining = not span or text[span[-1].end() : word.start()] == " "
         if name_like and adjoining:
             span.append(word)
@@ -105,8 +108,10 @@ def _span(text: str, span: list[re.Match[str]], language: str) -> Iterator[tuple
 
 
 def _bare(word: str) -> str:
-    # "Alice's", "Ankara'da": what follows the apostrophe is grammar.
-    return re.split(r"['’]", word)[0] or word
+    # "Alice's", "Ankara'da": what follows the apostrophe is grammar; in "O'Brien" it is the name.
+    parts = re.split(r"['’]", word)
+    kept = 1 + next((place for place, part in enumerate(parts[1:]) if not part[:1].isupper()), len(parts) - 1)
+    return "'".join(parts[:kept]) or word
 
 
 def _is_capitalised(word: str) -> bool:

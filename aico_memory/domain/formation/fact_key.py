@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 MAX_LENGTH = 128
 
 
+@lru_cache(maxsize=8192)
 def normalise_fact_key(text: str) -> str:
     """NFKC, case folded, punctuation and symbols stripped, whitespace collapsed, first 128 characters."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from aico_memory.domain.formation.apart import told_apart
 from aico_memory.domain.formation.entities import Gazetteer, extract_entities
 from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.instructing import instructed
 from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.formation.observe import classes_of, density_of, emotion_of, filters_of
 from aico_memory.domain.formation.statements import read_statements
-from aico_memory.domain.formation.wording import squeeze
+from aico_memory.domain.formation.wording import readable, squeeze
 
 # A message that tries to give orders may tell facts, but never binding ones.
 BINDING_KINDS = frozenset({"constraint", "preference", "procedure"})
@@ -39,9 +41,10 @@ def form(
 
     Statements are read from what a person says (`role` user); what the assistant says is observed only.
     """
+    filtered = filters_of(text, tables.signals)
+    text, recent = readable(text), [readable(one) for one in recent]
     grammar = choose_grammar(text, recent, tables, language)
     code = grammar.code if grammar else language
-    filtered = filters_of(text, tables.signals)
     entities = extract_entities(text, gazetteer, code)
     classes = classes_of(text, code, tables.signals, len(entities))
     emotion = emotion_of(text, code, tables.signals)
@@ -51,8 +54,12 @@ def form(
     strong = emotion.arousal >= STRONG_AROUSAL
     resolved = squeeze(text[:500])
     if grammar is not None and role == "user" and not _STATES_NOTHING & set(filtered):
-        read = read_statements(text, grammar, tables, said_at_us, zone, recent)
-        facts = tuple(_finished(fact, entities, filtered) for fact in read.facts)
+        # Who tries a trick gives no orders.
+        asked, told = ((), text) if "prompt_injection" in filtered else instructed(text, grammar, said_at_us)
+        read = read_statements(told, grammar, tables, said_at_us, zone, recent)
+        apart = told_apart(read.facts, grammar.tellings, grammar.relations, told, said_at_us)
+        facts = tuple(_finished(fact, entities, filtered) for fact in (*asked, *apart))
+        trace += [f"standing instruction: {fact.value[:80]}" for fact in asked]
         plans = tuple(_finished(fact, entities, filtered) for fact in read.plans)
         strong = strong or read.strong or bool(facts)
         trace += read.trace

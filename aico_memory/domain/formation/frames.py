@@ -96,11 +96,18 @@ def shorten(value: str, grammar: Grammar) -> str:
     """The shortest phrase: no determiner in front, no function word at the edges."""
     words = trim(value).split()
     lead, tail = grammar.words.get("determiners", frozenset()), grammar.words.get("tails", frozenset())
-    while len(words) > 1 and lower_in(words[0], grammar.code) in lead:
+    while len(words) > 1 and lower_in(words[0], grammar.code) in lead and words[0] != "A":
         if words[-1][:1].isdigit() and lower_in(words[0], grammar.code).removesuffix("s") in grammar.calendar.weekdays:
             # "samstags um 9"
             break
         words.pop(0)
+    while (
+        len(words) > 2
+        and lower_in(words[1], grammar.code) in lead
+        and lower_in(words[0], grammar.code) in grammar.words["empty"]
+    ):
+        # "eski bir Tofaş"
+        words = words[2:]
     while len(words) > 1 and lower_in(trim(words[-1]), grammar.code) in tail:
         words.pop()
     return trim(" ".join(words))

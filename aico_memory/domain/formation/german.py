@@ -7,6 +7,7 @@ import re
 from aico_memory.domain.formation.frames import Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.parties import read_party
+from aico_memory.domain.formation.together import gapped
 from aico_memory.domain.formation.wording import COMMA, lower, squeeze, trim
 
 _CONNECTIVE = re.compile(
@@ -19,6 +20,11 @@ _OWNED = re.compile(
 _APPOSITION = re.compile(
     r"\b(eine?[nrs]? [\w ]+?) (gekauft|adoptiert|bekommen|geholt|angeschafft|zugelegt|aufgenommen), (?:eine?n? )?([A-ZÄÖÜ][\w -]*)$"  # noqa: E501
 )
+PARTICIPLE = re.compile(
+    r"^(?:(?:an|auf|aus|ab|ein|um|zu|vor|nach|hin|her|weg|mit|los|bei|zurück)?ge\w{3,}(?:t|en)|(?:an|auf|aus|ab|ein|um)?ver\w{3,}t|\w{3,}iert)$"
+)
+# What a form of a verb that no table knows looks like.
+_FINITE = re.compile("^[a-zäöüß]{3,}(?:e|t|en)$")
 _SUBORDINATE = frozenset(
     ["weil", "dass", "da", "obwohl", "wobei", "nachdem", "bevor", "als", "wo", "während", "damit", "ob", "wenn"]
 )
@@ -29,38 +35,10 @@ _MODALS = frozenset(["wollen", "möchten", "können", "müssen", "sollen", "dür
 _UNREAL = frozenset(["könnte", "könnten", "würde", "würden", "sollte", "sollten", "müsste", "wäre", "hätte", "dürfte"])
 _PREFIXES = frozenset(
     [
-        "statt",
-        "teil",
-        "zusammen",
-        "heim",
-        "raus",
-        "rein",
-        "weiter",
-        "her",
-        "fort",
-        "los",
-        "nieder",
-        "um",
-        "an",
-        "aus",
-        "auf",
-        "ab",
-        "ein",
-        "mit",
-        "weg",
-        "zu",
-        "zurück",
-        "vor",
-        "her",
-        "hin",
-        "los",
-        "nach",
-        "fest",
-        "bei",
-        "frei",
-        "durch",
+        "statt", "teil", "zusammen", "heim", "raus", "rein", "weiter", "her", "fort", "los", "nieder", "um", "an", "aus", "auf",
+        "ab", "ein", "mit", "weg", "zu", "zurück", "vor", "hin", "nach", "fest", "bei", "frei", "durch",
     ]
-)
+)  # fmt: skip
 _NEGATIONS = frozenset(["nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals"])
 
 
@@ -72,12 +50,19 @@ def expand(text: str) -> str:
 
 def clauses(sentence: str, grammar: Grammar) -> list[str]:
     """The sentence cut where both sides have a verb of their own."""
-    parts, start = [], 0
+    parts: list[str] = []
+    start = 0
     for match in _CONNECTIVE.finditer(sentence):
         if match.start() <= start:
             continue
         left, right = sentence[start : match.start()], sentence[match.end() :]
-        if _finite(left, grammar) and _finite(_up_to_connective(right), grammar):
+        if match.group().strip(" ,") == "und" and (whole := gapped(left, right, grammar)):
+            return [*parts, left, whole]
+        told = _finite(left, grammar) or _third(left, grammar)
+        closed = any(grammar.verbs.get(lower(trim(word))) in (_HAVE, _BE, _WILL) for word in left.split())
+        after = _up_to_connective(right)
+        third = _opens_with_third(after, grammar) or (not closed and _third(after, grammar))
+        if told and (_finite(after, grammar) or third):
             parts.append(left)
             word = match.group().strip(" ,;")
             start = match.end() - (len(word) + 1 if word in _SUBORDINATE else 0)
@@ -95,6 +80,18 @@ def _finite(text: str, grammar: Grammar) -> bool:
 
 def _zu_infinitive(text: str, word: str, grammar: Grammar) -> bool:
     return grammar.tenses.get(word) in ("infinitive", "both", "two") and f"zu {word}" in text
+
+
+def _third(text: str, grammar: Grammar) -> bool:
+    """Whether a form stands in it that is the third person and the participle ("studiert")."""
+    return any(word[:1].islower() and grammar.tenses.get(trim(word)) == "two" for word in text.split())
+
+
+def _opens_with_third(text: str, grammar: Grammar) -> bool:
+    """ "… und (er) studiert jetzt Soziologie": a participle would stand last."""
+    words = text.split()
+    words = words[1:] if words and lower(words[0]) in grammar.words["subjects"] else words
+    return len(words) > 1 and grammar.tenses.get(trim(words[0])) == "two"
 
 
 def _is_finite(word: str, grammar: Grammar) -> bool:
@@ -126,6 +123,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     lowered = [lower(word) for word in words]
     words, lowered = _closed(words, lowered, grammar)
     finite = _place_of_verb(words, lowered, subordinate, grammar)
+    if before is not None and len(words) > 2 and lowered[-2] == "zu" and finite == len(words) - 1:
+        # "…, Finnisch zu lernen"
+        finite = -1
     if finite < 0 and COMMA in words[1:]:
         # What is told stands first; the rest is said beside it.
         words = words[: words.index(COMMA, 1)]
@@ -191,12 +191,28 @@ def _clean(frame: Frame, words: list[str], grammar: Grammar) -> list[str]:
 
 def _place_of_verb(words: list[str], lowered: list[str], subordinate: bool, grammar: Grammar) -> int:
     places = [at for at, word in enumerate(words) if _is_finite(word, grammar)]
+    # "Nele studiert Jura": the form is that of the participle, too.
+    places = places or [
+        at
+        for at, word in enumerate(words)
+        if grammar.tenses.get(lowered[at]) == "two" and word[:1].islower() and (subordinate or at < len(words) - 1)
+    ]
     if not places:
-        return -1
+        return -1 if subordinate else _unknown_verb(words, lowered, grammar)
     if subordinate:
         return places[-1]
     # "wohnen" is both infinitive and plural: the first form that is clearly finite counts.
     return next((at for at in places if grammar.tenses.get(lowered[at]) != "both" or at <= 3), places[0])
+
+
+def _unknown_verb(words: list[str], lowered: list[str], grammar: Grammar) -> int:
+    """ "Mein Nachbar Frank gießt …": the second place is the verb's, whichever it is."""
+    at = _noun_phrase(words, grammar)
+    person = lowered[0] in grammar.words["subjects"] or any(word in grammar.relations for word in lowered[:at])
+    if not at or not person or at >= len(words) - 1 or not _FINITE.match(words[at]):
+        return -1
+    known = ("prepositions", "determiners", "possessives", "subjects", "adverbs", "openers")
+    return -1 if any(lowered[at] in grammar.words[name] for name in known) or lowered[at] in grammar.tenses else at
 
 
 def _subject(
@@ -255,10 +271,11 @@ def _noun_phrase(words: list[str], grammar: Grammar) -> int:
     return 0
 
 
-def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> None:
+def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> None:  # noqa: PLR0912
     """The verb at the end of the bracket: participle, infinitive or prefix."""
     last = lower(rest[-1]) if rest else ""
     tense = grammar.tenses.get(last, "")
+    unknown = lemma in (_HAVE, _BE) and not tense and len(rest) > 1 and rest[-1][:1].islower() and PARTICIPLE.match(last)
     if lemma in (_HAVE, _BE, _WILL) and tense in ("participle", "two") and (rest[-1][:1].islower()):
         frame.perfect, frame.past = True, True
         if lemma == _WILL:
@@ -269,7 +286,7 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     elif lemma in _MODALS | {_WILL} and tense in ("infinitive", "both", "two") and rest[-1][:1].islower():
         frame.future = lemma == _WILL
         frame.intended = lemma in ("wollen", "möchten")
-        frame.unreal = frame.unreal or lemma in ("müssen", "sollen", "dürfen")
+        frame.unreal = frame.unreal or lemma in ("sollen", "dürfen") or (lemma == "müssen" and not frame.past)
         lemma, rest = grammar.verbs.get(last, last), rest[:-1]
         if frame.unreal and lemma == _WILL:
             frame.unreal = False
@@ -290,6 +307,10 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     frame.rest = squeeze(" ".join(word for word in rest if lower(word) not in grammar.words["reflexives"]))
     words = frame.rest.split()
     frame.readings = [squeeze(f"{lemma} {frame.rest}")]
+    if unknown:
+        # A verb that no table knows: its participle stands for it, too.
+        frame.readings.append(squeeze(f"{last} {' '.join(words[:-1])}"))
+        frame.past = frame.perfect = True
     if frame.ended or frame.begun:
         # "… mit dem Joggen aufgehört": what one did is itself the thing.
         frame.readings += [f"{carrier} {lemma}" for carrier in ("gehen", "machen")]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
+from aico_memory.domain.formation.apart import Tellings
 from aico_memory.domain.formation.observe import Signals
 
 
@@ -27,6 +29,53 @@ class Calendar:
     forms: Mapping[str, tuple[str, ...]]
     # Words without which no message is searched for dates; built from the rest.
     cues: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Plausible:
+    """What a value has to be, where the wording of a predicate is that of ordinary talk. One of the ways is enough."""
+
+    # Only of people (the speaker, somebody named, a relation).
+    of_people: bool = False
+    # Verbs whose wording says by itself that it is one ("I work as …").
+    trusted: frozenset[str] = frozenset()
+    # Verbs that tell it of now only ("when I was ten"); verbs that tell it of nobody with whom something is done.
+    present: frozenset[str] = frozenset()
+    not_with: frozenset[str] = frozenset()
+    # A name: any of its words, or its last; a number, with only these words beside it; of one of these types.
+    named: Literal["", "any", "last"] = ""
+    number: bool = False
+    beside: frozenset[str] = frozenset()
+    type: tuple[str, ...] = ()
+    # What its last word is, or ends with, and what ends so and is none.
+    heads: frozenset[str] = frozenset()
+    endings: tuple[str, ...] = ()
+    never: frozenset[str] = frozenset()
+    # How its first word ends where it tells what is done ("my job is teaching maths").
+    doing: tuple[str, ...] = ()
+    # Verbs after which one word without an article may be a name in small letters.
+    bare_after: frozenset[str] = frozenset()
+    # Any value but these heads, and none that an opinion opens or one of these words stands before.
+    open_to_all: bool = False
+    no_opinions: bool = False
+    not_after: frozenset[str] = frozenset()
+    # Words at most; 0: any number.
+    most_words: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What a language believes of whom."""
+
+    # Subjects and values that name nobody and nothing ("here is a picture").
+    nobody: frozenset[str] = frozenset()
+    # Words before which what one is has been said, beside prepositions ("head of marketing").
+    within: frozenset[str] = frozenset()
+    # Words that say how somebody finds something, and words of degree before them.
+    opinions: frozenset[str] = frozenset()
+    degrees: frozenset[str] = frozenset()
+    # By predicate; by what stands before the colon where there is one ("attribute").
+    values: Mapping[str, Plausible] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,12 +104,23 @@ class Grammar:
     # A question for yes or no, and one that asks for any value at all ("do I have any pets?").
     yes_no: re.Pattern[str] | None = None
     anything: re.Pattern[str] | None = None
+    # A question for what one does at some time.
+    doing: re.Pattern[str] | None = None
+    # A question in the past tense.
+    past: re.Pattern[str] | None = None
+    # children -> son, daughter, child: nouns of many relations at once
+    collectives: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # mum -> mother
     synonyms: Mapping[str, str] = field(default_factory=dict)
     # Sentences that are said of the subject, for the standalone text.
     templates: Mapping[str, str] = field(default_factory=dict)
+    # How one of several facts of a sentence is told by itself.
+    tellings: Tellings | None = None
     # Wordings that are read as a plainer one, in order ("new locker code: 12" -> "my new locker code is 12").
     rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
+    beliefs: Beliefs = field(default_factory=Beliefs)
+    # The same of questions.
+    asked: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def has(self, group: str, word: str) -> bool:
         """Whether the word stands in that list."""
@@ -75,9 +135,12 @@ class Pattern:
     # assert | end | dislike …: what the pattern does; "" asserts.
     act: str
     source: str
-    # What the value and the noun must be ("animal", "when"); empty: anything.
+    # What the value, the noun and what stands beside them must be ("animal", "when"); empty: anything.
     value_type: str = ""
     noun_type: str = ""
+    beside_type: str = ""
+    # First words of what it can match; empty: any.
+    starts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +148,20 @@ class Surface:
     """One predicate in one language."""
 
     say: tuple[Pattern, ...] = ()
+    # Where each first word stands in `say`, and which patterns may begin with any word: few are tried on a clause.
+    at: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    open_at: frozenset[int] = frozenset()
     # Each pattern is a bag of words; a word may have alternatives and end with +.
     ask: tuple[tuple[re.Pattern[str], ...], ...] = ()
     # Nouns that name it: "my <noun> is …".
     nouns: frozenset[str] = frozenset()
+
+    def starting(self, words: Collection[str]) -> tuple[Pattern, ...]:
+        """The patterns that can match what begins with one of these words, in their order."""
+        found = [self.at[word] for word in words if word in self.at]
+        if not found and not self.open_at:
+            return ()
+        return tuple(self.say[place] for place in sorted(self.open_at.union(*found)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +194,8 @@ class Predicate:
     over: tuple[str, ...] = ()
     # Objects known to be of this type are its values, whichever general predicate read them.
     type: str = ""
+    # Asked for when it is long over ("What did I study?").
+    remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +231,23 @@ class FormationTables:
 
 
 _SLOT = re.compile(r"\{([vwnx])(?:=(\w+))?\}")
-_SLOTS = {"v": r" (?P<v>\S.*?)", "w": r" (?P<v>\S.*)", "n": r" (?P<n>\S+(?: \S+){0,2}?)", "x": r"(?: \S+)+?"}
+_SLOTS = {
+    "v": r" (?P<v>\S.*?)",
+    "w": r" (?P<v>\S.*)",
+    "n": r" (?P<n>\S+(?: \S+){0,4}?)",
+    "x": r"(?: \S+)+?",
+    "x=": r" (?P<x>\S+(?: \S+)*?)",
+}
 
 
 def compile_pattern(text: str, stops: frozenset[str]) -> Pattern:
     """A pattern of words: `{v}` the value up to the next preposition, `{w}` up to the end, `{n}` a noun, `{x}` anything,
-    `{v=type}` only of that type, `..` what may stand between, `(a|b)`, `word?`, `word+`; `end:` before it ends what held.
+    `{v=type}` and `{x=type}` only of that type, `..` what may stand between, `(a|b)`, `word?`, `word+`; `end:` before it
+    ends what held.
     """
     act, _, body = text.rpartition(":")
     words = re.findall(r"\([^)]*\)\??|\S+", body)
-    types = {"v": "", "n": ""}
+    types = {"v": "", "n": "", "x": ""}
     parts: list[str] = []
     exact = words[-1] == "$"
     if exact:
@@ -174,7 +256,7 @@ def compile_pattern(text: str, stops: frozenset[str]) -> Pattern:
         slot = _SLOT.fullmatch(word.rstrip("?"))
         if slot:
             types["v" if slot[1] in "vw" else slot[1]] = slot[2] or ""
-            piece = _SLOTS[slot[1]]
+            piece = _SLOTS["x=" if slot[0].startswith("{x=") else slot[1]]
             if slot[1] == "v" and (number == len(words) - 1):
                 piece += _stop(stops)
             parts.append(f"(?:{piece})?" if word.endswith("?") else piece)
@@ -185,7 +267,18 @@ def compile_pattern(text: str, stops: frozenset[str]) -> Pattern:
         else:
             parts.append(f" {_literal(word)}")
     tail = "" if words[-1].startswith("{v") else "$" if exact or "{" in words[-1] else r"(?: .*)?$"
-    return Pattern(re.compile("^" + "".join(parts) + tail), act.strip(), text, types["v"], types["n"])
+    expression = re.compile("^" + "".join(parts) + tail)
+    return Pattern(expression, act.strip(), text, types["v"], types["n"], types["x"], _starts(words))
+
+
+def _starts(words: Sequence[str]) -> frozenset[str]:
+    """The first words of what a pattern matches; empty where any may stand there."""
+    first = words[0]
+    inner = first[1:-1] if first.startswith("(") and first.endswith(")") else first
+    # "practi(s|c)e", "word+", "{n}", "word?"
+    if first == ".." or any(mark in inner for mark in "(){+?") or first.endswith("?"):
+        return frozenset()
+    return frozenset(one.replace("_", " ").split()[0] for one in inner.split("|"))
 
 
 def _literal(word: str) -> str:
@@ -196,7 +289,7 @@ def _literal(word: str) -> str:
 
 @lru_cache(maxsize=64)
 def _stop(stops: frozenset[str]) -> str:
-    return "(?= (?:" + "|".join(sorted(map(re.escape, stops), key=len, reverse=True)) + ") |$)" if stops else "$"
+    return "(?= (?:" + "|".join(sorted(map(re.escape, stops), key=len, reverse=True)) + ")(?: |$)|$)" if stops else "$"
 
 
 def compile_question(text: str, language: str = "") -> tuple[re.Pattern[str], ...]:

@@ -40,6 +40,11 @@ def _ing(lemma: str) -> str:
     return _doubled(lemma) + "ing"
 
 
+def english_third(lemma: str) -> str:
+    """play → plays, carry → carries."""
+    return _s(lemma)
+
+
 def _s(lemma: str) -> str:
     if lemma.endswith("y") and lemma[-2] not in _VOWELS:
         return lemma[:-1] + "ies"
@@ -77,7 +82,7 @@ def german_forms(entries: Iterable[str]) -> Forms:
         lemma = prefix + base
         first = {"sein": "bin", "werden": "werde", "haben": "habe", "wissen": "weiß", "können": "kann", "wollen": "will", "mögen": "mag",  # noqa: E501
                  "müssen": "muss", "sollen": "soll", "dürfen": "darf", "möchten": "möchte", "wechseln": "wechsle", "sammeln": "sammle",  # noqa: E501
-                 "angeln": "angle"}.get(base, stem + "e")  # fmt: skip
+                 "angeln": "angle"}.get(base, base[:-3] + "le" if base.endswith("eln") else stem + "e")  # fmt: skip
         plural_past = past + ("n" if past.endswith("e") else "en")
         finite = {first: "present", third: "present", past: "past", plural_past: "past", base: "both"}
         finite.setdefault(stem, "present") if not prefix and base in ("wohnen", "haben", "arbeiten") else None

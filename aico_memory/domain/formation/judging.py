@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from aico_memory.domain.formation.acts import Speech, bare_value
-from aico_memory.domain.formation.attributes import PLAN, Found, restore
+from aico_memory.domain.formation.attributes import LOCATION, PLAN, TIME, Found, restore
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.frames import Frame, shorten
+from aico_memory.domain.formation.german_endings import taken_apart
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.losses import ended_noun
-from aico_memory.domain.formation.naming import object_key
+from aico_memory.domain.formation.naming import DOES, object_key
+from aico_memory.domain.formation.standalone import standalone
 from aico_memory.domain.formation.validity import Validity
-from aico_memory.domain.formation.weight import INFERRED, STATED, confidence_of
+from aico_memory.domain.formation.weight import INFERRED, STATED, WEAK, confidence_of
 from aico_memory.domain.formation.when import TimePhrase
-from aico_memory.domain.formation.wording import commas, squeeze, trim
+from aico_memory.domain.formation.wording import commas, lower_in, squeeze
 from aico_memory.domain.memory import OPEN
 
 MAX_TEXT = 500
@@ -25,7 +26,7 @@ NEWEST = "*"
 _WEEK_US = 7 * 86_400_000_000
 
 
-def judge(  # noqa: PLR0912
+def judge(  # noqa: PLR0912, PLR0915
     found: Found, frame: Frame, speech: Speech, validity: Validity, grammar: Grammar, tables: FormationTables,
     said_at_us: int, sentence: str, sudden: bool,
 ) -> list[FormedFact]:  # fmt: skip
@@ -42,11 +43,17 @@ def judge(  # noqa: PLR0912
     if change is not None:
         corrected, value = change
     corrected = found.left or corrected
+    if found.act == "alias" and speech.act == "correct" and frame.verb in grammar.words["naming_verbs"]:
+        # "Eigentlich heißt die Katze Figo": nothing else is said.
+        found = replace(found, act="")
     if found.act == "alias":
         return [_fact(found, found.value, "assert", "", Validity(said_at_us), grammar, tables, speech, sentence)]
     if speech.corrected and speech.corrected != value and found.act == "":
         corrected = bare(speech.corrected, grammar)
     ends = found.act == "end"
+    if frame.future and frame.ended and not frame.times:
+        # "I won't be at Acme any more": not yet.
+        return []
     if frame.negated and ends:
         # "I haven't left Siemens": nothing ended.
         return []
@@ -55,7 +62,7 @@ def judge(  # noqa: PLR0912
             (speech.denied and not frame.ended)
             or (frame.never and (frame.past or frame.perfect))
             or (speech.act in ("correct", "retract") and not frame.ended)
-            or frame.future
+            or (frame.future and not frame.ended)
             or (sudden and not frame.past and not frame.ended)
         ):
             act = "retract"
@@ -63,7 +70,7 @@ def judge(  # noqa: PLR0912
             return []
         else:
             act = "end"
-        if act == "end" and (ended := ended_noun(found, tables, grammar)):
+        if act == "end" and (known is None or known.general) and (ended := ended_noun(found, tables, grammar)):
             found, value = ended, ""
         made = [
             _fact(
@@ -90,14 +97,24 @@ def judge(  # noqa: PLR0912
         act = "assert"
     elif speech.act == "correct" and not validity.over:
         changes = sudden or frame.begun or speech.changed or any(frame.times)
-        act = "assert" if speech.weak and (changes or (not found.single_valued and not corrected)) else "correct"
+        # "Scratch that, it's on Thursdays now": what stood before was true of its time.
+        since_now = any(mark.search(lower_in(speech.text, grammar.code)) for mark in grammar.marks["by_now"])
+        # "Actually the cat's name is Figo" names the one that was named wrongly.
+        renames = found.predicate.startswith("attribute:") and value[:1].isupper() and not speech.changed
+        changed = speech.weak and (changes or (not found.single_valued and not corrected and not renames))
+        act = "assert" if changed or (since_now and found.single_valued and not corrected) else "correct"
     switches = frame.verb in grammar.words["switches"]
     made = [_fact(found, value, act, corrected, validity, grammar, tables, speech, sentence, frame)]
     if act == "assert" and found.single_valued and found.left not in ("", NEWEST) and known and not switches:
         # "We moved from Austin to Portland": it was Austin until then, whether it had been told or not.
         was = Validity(0, validity.from_us)
         made.insert(0, _fact(replace(found, left=""), found.left, "assert", "", was, grammar, tables, speech, sentence))
-    if act == "assert" and found.opposite and (speech.weak or speech.changed):
+    if act == "assert" and frame.once and value:
+        # "I used to hate olives": whoever was told that they are hated knows now that it is over.
+        made.append(_fact(found, value, "end", value, Validity(said_at_us), grammar, tables, speech, sentence))
+    marks = (*grammar.marks["by_now"], *grammar.marks["again"])
+    now = frame.begun or any(mark.search(lower_in(sentence, grammar.code)) for mark in marks)
+    if act == "assert" and found.opposite and (speech.weak or speech.changed or now):
         # "I actually like olives now."
         opposite = tables.predicates[found.opposite]
         other = replace(found, predicate=opposite.name, single_valued=opposite.single_valued, kind=opposite.kind)
@@ -123,9 +140,11 @@ def _fact(
     speech: Speech, sentence: str, frame: Frame | None = None,
 ) -> FormedFact:  # fmt: skip
     return FormedFact(
-        text=_standalone(found, value, sentence, act, grammar)[:MAX_TEXT],
+        text=standalone(sentence, found.subject, grammar)[:MAX_TEXT],
         kind=found.kind if found.kind not in {"date", ""} else "fact",
-        subject=found.subject,
+        subject=taken_apart(found.subject, grammar)
+        if grammar.code == "de" and found.predicate in (TIME, LOCATION)
+        else found.subject,
         predicate=found.predicate,
         value=value,
         object_key=object_key(value, grammar),
@@ -146,6 +165,9 @@ def _confidence(
     found: Found, value: str, act: str, corrected: str, frame: Frame | None, grammar: Grammar, tables: FormationTables,
     speech: Speech,
 ) -> float:  # fmt: skip
+    if found.predicate == DOES and not corrected:
+        # To do something says little, save in the place of something else.
+        return WEAK
     if speech.explicit or act == "correct":
         return STATED
     if act != "assert" or frame is None:
@@ -154,15 +176,6 @@ def _confidence(
         # It takes the place of something: that is more than a verb with a noun.
         return max(INFERRED, confidence_of(frame, found, value, tables, grammar))
     return confidence_of(frame, found, value, tables, grammar)
-
-
-def _standalone(found: Found, value: str, sentence: str, act: str, grammar: Grammar) -> str:
-    """The sentence so that it stands alone: with who it speaks of."""
-    text = sentence
-    for mark, replacement in grammar.templates.items():
-        text = re.sub(mark, replacement, text)
-    who = "" if found.subject == "user" or found.subject in text.casefold() else f"{found.subject}: "
-    return squeeze(who + trim(text))
 
 
 def plan_of(
@@ -176,7 +189,7 @@ def plan_of(
         else squeeze(f"{restore(frame.rest, raw)} {frame.verb}")
     )
     return FormedFact(
-        text=_standalone(Found(frame.subject.subject, PLAN, value, False, "plan"), value, sentence, "assert", grammar)[:MAX_TEXT],  # noqa: E501
+        text=standalone(sentence, frame.subject.subject, grammar)[:MAX_TEXT],
         kind="plan", subject=frame.subject.subject, predicate=PLAN, value=shorten(commas(value), grammar),
         object_key=object_key(commas(value), grammar), single_valued=False, valid_from_us=said_at_us, valid_until_us=until,
         temporal_type="time_bounded", language=grammar.code, excerpt=sentence[:300],
@@ -190,6 +203,13 @@ def unsettled(act: str, value: str, corrected: str, grammar: Grammar, said_at_us
         object_key=object_key(value, grammar), single_valued=True, act=act, corrected=corrected,
         valid_from_us=said_at_us, language=grammar.code, excerpt=sentence[:300],
     )  # fmt: skip
+
+
+def put_aside(frame: Frame, grammar: Grammar) -> str:
+    """What something is done instead of ("I take candesartan instead of ramipril"); empty where nothing is."""
+    if frame.negated:
+        return ""
+    return next((shorten(found["old"], grammar) for mark in grammar.marks["instead"] if (found := mark.search(frame.rest))), "")
 
 
 def leaving(frame: Frame, grammar: Grammar) -> str:
@@ -212,5 +232,5 @@ def is_to_come(frame: Frame, grammar: Grammar) -> bool:
     """Something sudden announced with no date is a plan ("I'm moving to Graz soon")."""
     announced = frame.progressive or frame.future or frame.verb in grammar.words["announced"]
     done = frame.past or frame.perfect or frame.begun or frame.ended or frame.negated
-    thing = bool(frame.subject.noun and not frame.subject.name)
+    thing = bool(frame.subject.noun and not frame.subject.name) or bool(set(frame.rest.split()) & grammar.words["lessons"])
     return announced and not done and not frame.times and not thing and frame.subject.owner != ""

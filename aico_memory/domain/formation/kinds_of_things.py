@@ -7,7 +7,33 @@ import re
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
 
-_HOUR_WORDS = frozenset({"uhr", "saat", "am", "pm", "o'clock", "at", "um", "half", "halb"})
+_MAKERS = frozenset({"car", "phone"})
+# What is taken with something, or without it.
+_BESIDE = frozenset({"with", "without"})
+_HOUR_WORDS = frozenset(
+    {
+        "sabah",
+        "akşam",
+        "gece",
+        "öğlen",
+        "morgens",
+        "abends",
+        "nachts",
+        "uhr",
+        "saat",
+        "am",
+        "pm",
+        "o'clock",
+        "at",
+        "um",
+        "half",
+        "halb",
+    }
+)
+# Words of an age beside numbers and units of time.
+_AGED = frozenset(["and", "a", "half", "old", "now", "today", "already", "nearly", "almost", "about"])
+_TENS = frozenset(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "eleven", "hundred"])
+_TALL = re.compile(r"\b(?:foot|feet|ft|cm|centimet(?:re|er)s|met(?:re|er)s?)\b|\d'\d|\d m\b")
 _HOUR = re.compile(r"\d{1,2}(?:[:.]\d\d)?\.?(?:am|pm|h|st|nd|rd|th)?")
 
 
@@ -43,7 +69,32 @@ def same_words(one: str, other: str) -> bool:
     return bool(one) and bool(other) and (one in other or other in one)
 
 
-def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bool:
+def _place_first(value: str, grammar: Grammar) -> bool:
+    """ "Antwerp in May" is a place; in German every noun has a capital."""
+    first = value.split(maxsplit=1)[0]
+    low = lower_in(trim(first), grammar.code).split("'")[0].removesuffix("s")
+    calendar = grammar.calendar
+    known = any(low in words for words in (calendar.weekdays, calendar.months, calendar.days, calendar.steps, calendar.numbers))
+    opens = any(low in phrase.split() for words in (calendar.days, calendar.steps) for phrase in words)
+    plain = any(low in grammar.words[group] for group in ("prepositions", "determiners", "adverbs"))
+    return (
+        grammar.code == "en"
+        and first[:1].isupper()
+        and not (known or opens or plain or low in ("noon", "midnight", "half", "every", "each"))
+    )
+
+
+def are_folks(value: str, grammar: Grammar) -> bool:
+    """Whether the value names people by what they are to one ("Eltern", "my parents")."""
+    if grammar.code != "de" and value[:1].isupper() and " " in value:
+        # "Baker & Sons"
+        return False
+    last = lower_in(value, grammar.code).split()[-1:]
+    forms = {form for word in last for form in (word, *(word.removesuffix(end) for end in ("s", "n", "en")))}
+    return bool(forms & grammar.words["people"]) or any(form in grammar.relations for form in forms)
+
+
+def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bool:  # noqa: PLR0912
     """Whether the value is of the type, by its last word or as a whole."""
     low = lower_in(value, grammar.code)
     words = [trim(word) for word in low.split()]
@@ -52,16 +103,31 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
     if what == "number":
         return words[0].isdigit() or words[0] in grammar.calendar.numbers
     if what == "org":
-        named = value[:1].isupper() and not any(low in known for known in tables.types.values())
+        # Makers of cars and phones have people who work for them.
+        named = value[:1].isupper() and not any(low in known for kind, known in tables.types.items() if kind not in _MAKERS)
         return named or words[-1].removesuffix("'s") in tables.types["workplace"]
-    if what == "leading":
-        return words[0] in tables.types["leading"]
-    if what == "dose":
-        return words[0][:1].isdigit()
+    if what in ("leading", "dose"):
+        return words[0] in tables.types["leading"] if what == "leading" else words[0][:1].isdigit()
+    if what == "aged":
+        counting = grammar.calendar.numbers.keys() | grammar.calendar.units.keys() | _AGED | _TENS
+        counted = (word[:1].isdigit() or word.endswith("teen") or word in counting for word in re.split(r"[ -]", low))
+        return is_a(value, "number", tables, grammar) and all(counted)
+    if what == "tall":
+        return bool(_TALL.search(low)) and (words[0][:1].isdigit() or words[0] in grammar.calendar.numbers)
+    if what == "whom":
+        return words[-1] not in grammar.words["determiners"]
+    if what == "dated":
+        calendar = grammar.calendar
+        steps = {*calendar.steps, *calendar.days, *calendar.weekdays, *calendar.months}
+        return is_a(value, "when", tables, grammar) and (words[0] in steps or words[0][:1].isdigit())
+    if what == "manner":
+        # "black", "with milk", never "at the office", "in the morning".
+        placed = words[0] in grammar.words["prepositions"] - _BESIDE or words[0] in grammar.words["determiners"]
+        return not placed and not is_a(value, "when", tables, grammar)
     if what == "name":
         return value[:1].isupper() and len(words) <= 3 and not any(low in known for known in tables.types.values())
     if what == "when":
-        return (
+        return not _place_first(value, grammar) and (
             any(mark.search(low) for mark in grammar.marks["clock"])
             or any(
                 word in grammar.calendar.weekdays or word in grammar.calendar.days or word in grammar.calendar.months
@@ -71,11 +137,18 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
         )
     if what == "relation":
         return words[-1] in grammar.relations or low in grammar.relations
+    if what == "study":
+        # "hukuk", never "Tutunamayanlar'ı": what is read in plural, or has a name, is a book.
+        fields, book = tables.types["field"], words[-1].endswith(("ları", "kitabı", "romanı"))
+        return low in fields or words[-1] in fields or (value[:1].islower() and not book)
     if what == "event":
-        return any(words[-1].endswith(event) for event in grammar.words["events"])
+        ends = (words[-1], words[-1].removesuffix("s")) if grammar.code == "en" else (words[-1],)
+        return any(end.endswith(event) for end in ends for event in grammar.words["events"])
     if what == "profession":
         if low in grammar.words["professions"] or words[-1] in grammar.words["professions"]:
             return True
+        if grammar.code == "tr" and words[-1].endswith(("ler", "lar")):
+            return False
         return (
             words[-1].endswith(tables.profession_endings.get(grammar.code, ()))
             and not any(low in known or words[-1] in known for kind, known in tables.types.items() if kind != "profession")

@@ -11,12 +11,28 @@ from aico_memory.domain.formation.turkish_words import genitive, looks_finite, u
 from aico_memory.domain.formation.wording import lower_in
 
 _WORD = re.compile(r"[^\W\d_]+")
-_GROUPS = ("speaker", "pronouns", "possessives", "determiners", "prepositions", "adverbs", "openers", "own", "asking", "empty")
+_GROUPS = (
+    "speaker",
+    "pronouns",
+    "possessives",
+    "determiners",
+    "prepositions",
+    "adverbs",
+    "openers",
+    "own",
+    "asking",
+    "empty",
+    "telling",
+    "particles",
+)
 _LETTERS = {"tr": "ğış", "de": "äß"}
 _SHARED = {"tr": "öüç", "de": "öü"}
 _RECENT_WEIGHT = 0.3
+# Letters of a word of time that no other language has too.
+_TELLING = 4
+_CONTRACTED = re.compile(r"\b(?:I|[Ww]e|[Yy]ou|[Tt]hey)['’](?:m|re|ve|ll|d)\b|n['’]t\b")
 # Endings of Turkish: cases behind an apostrophe, and persons of verbs.
-_CASED = re.compile(r"\w'(?:[dt][ae]n?|y?[aeıiuü]|n?[ıiuü]n)\b")
+_CASED = re.compile(r"\w'(?:[dt][ae]n?|y?[aeıiuü]|n?[ıiuü]n|y?l[ae])\b")
 _PERSONAL = re.compile(r"(?:[ıiuü]m|y[ıiuü]m|m[ıiuü]ş|d[ıiuü]m)$")
 
 
@@ -34,7 +50,14 @@ def choose_grammar(text: str, recent: Sequence[str], tables: FormationTables, la
 
 @lru_cache(maxsize=64)
 def _telling(grammar: Grammar) -> frozenset[str]:
-    return frozenset[str]().union(*(grammar.words[group] for group in _GROUPS))
+    calendar = grammar.calendar
+    times = (calendar.weekdays, calendar.months, calendar.units)
+    # "Ben moved out last weekend" is no Turkish, whatever "ben" is.
+    dated = (word for words in times for word in words if len(word) >= _TELLING)
+    steps = (word for words in (calendar.steps, calendar.days) for phrase in words for word in phrase.split())
+    return frozenset[str]().union(
+        *(grammar.words[group] for group in _GROUPS), dated, (one for one in steps if len(one) >= _TELLING)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -56,5 +79,7 @@ def _score(text: str, grammar: Grammar) -> float:
             for word in (*words, *(genitive(word) for word in words))
         )
     else:
+        if grammar.parser == "english":
+            score += 1.5 * bool(_CONTRACTED.search(text))
         score += 0.5 * sum(word in grammar.relations for word in words)
     return score

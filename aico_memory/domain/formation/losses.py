@@ -13,22 +13,35 @@ from aico_memory.domain.formation.kinds_of_things import is_a
 from aico_memory.domain.formation.turkish_words import unpossessed
 from aico_memory.domain.formation.wording import lower_in, trim
 
-PARTNER = "partner"
+PARTNER, REPLACED = "partner", "replaced"
 
 
-def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
+def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:  # noqa: PLR0912
     """The ends that a clause about somebody or something else tells; nothing where it tells none."""
     if frame.negated:
         return
     party = frame.subject
     first = lower_in(trim(frame.rest.split()[0]), grammar.code) if frame.rest else ""
     if party.name and not party.noun:
-        for mark in grammar.marks["succession"]:
+        for mark in grammar.marks["succession"] if frame.verb not in grammar.words["states"] else ():
             # "Monica took over as my boss".
             if (found := mark.search(frame.rest)) and lower_in(found["n"], grammar.code) in grammar.relations:
                 name, single, kind = predicate_of(lower_in(found["n"], grammar.code), tables, grammar)
                 yield Found(SPEAKER, name, party.name, single, kind)
                 return
+        for mark in grammar.marks["replaces"]:
+            if found := mark.match(frame.text):
+                # "Oleg replaces Renate": whatever she was.
+                yield Found(SPEAKER, REPLACED, party.name, False, "fact", left=found["old"])
+                return
+        if frame.verb in grammar.words["moves"] and first in ("out", "away") and frame.verb != "relocate":
+            # Who shares the flat does so no longer; of anybody else it ends nothing.
+            for noun in sorted(grammar.words["sharing"]):
+                name, single, kind = predicate_of(noun, tables, grammar)
+                yield Found(SPEAKER, name, party.name, single, kind, act="end")
+            yield Found(SPEAKER, "lives_with", party.name, False, "fact", act="end")
+            yield Found(party.subject, "home_city", "", True, "profile", act="end")
+            return
         if frame.verb in grammar.words["deserts"] and first in ("", "me", "us", "mich", "uns"):
             yield Found(SPEAKER, PARTNER, party.name, True, "profile", act="end")
         return
@@ -36,7 +49,14 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
         return
     last = party.noun.split()[-1]
     gone = frame.verb in grammar.words["perish"] or first in grammar.words["lost"] or frame.verb in grammar.words["lost"]
-    called_off = frame.verb in grammar.words["cancels"] or first in grammar.words["cancels"]
+    # "The trip is off", never "hard work pays off".
+    off = first in grammar.words["cancels"] and (
+        first not in grammar.words["particles"] or frame.verb in grammar.words["copulas"]
+    )
+    called_off = frame.verb in grammar.words["cancels"] or off
+    if frame.verb in grammar.words["retires"] and last in grammar.words["kin"]:
+        yield Found(party.subject, "employer", "", True, "profile", act="end")
+        return
     if last in grammar.relations:
         if gone or (frame.verb in grammar.words["deserts"] and first in ("me", "us", "mich", "uns")):
             name, single, kind = predicate_of(party.noun, tables, grammar)
@@ -45,6 +65,10 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
                 yield Found(party.owner, "pet", party.noun, False, "fact", act="end")
     elif called_off:
         yield Found(party.subject, TIME, "", True, "fact", act="end")
+        if (grammar.code, last) not in tables.nouns:
+            yield Found(SPEAKER, "training", last, False, "fact", act="end")
+    elif (frame.verb in grammar.words["over"] or first in grammar.words["over"]) and " " in party.noun:
+        yield from _over(party.noun, tables, grammar)
     elif gone and party.possessed:
         name, single, kind = predicate_of(party.noun, tables, grammar)
         if name in ("home_city", "employer"):
@@ -52,6 +76,14 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
             return
         yield Found(party.owner, name, "", single, kind, act="end")
         yield Found(party.owner, "owns", party.noun, False, "fact", act="end")
+
+
+def _over(noun: str, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
+    """ "The pottery course has finished": one of many courses, which the words in front name."""
+    which, _, what = noun.rpartition(" ")
+    known = tables.predicates.get(tables.nouns.get((grammar.code, what), ""))
+    if known is not None and not known.single_valued:
+        yield Found(SPEAKER, known.name, which, False, known.kind, act="end")
 
 
 def ended_noun(found: Found, tables: FormationTables, grammar: Grammar) -> Found | None:

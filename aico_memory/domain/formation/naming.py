@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from aico_memory.domain.formation.attributes import (
+    LOCATION,
     TIME,
     Found,
     attribute,
@@ -17,16 +19,22 @@ from aico_memory.domain.formation.attributes import (
     with_times,
 )  # fmt: skip
 from aico_memory.domain.formation.fact_key import normalise_fact_key
+from aico_memory.domain.formation.fitting import EMPLOYER, fits, named_by, without_relation
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame, shorten
-from aico_memory.domain.formation.grammar import FormationTables, Grammar, Predicate
+from aico_memory.domain.formation.grammar import FormationTables, Grammar, Pattern, Predicate
 from aico_memory.domain.formation.kinds_of_things import is_a
 from aico_memory.domain.formation.losses import ended_noun, losses
+from aico_memory.domain.formation.standing import counted, progress_of
+from aico_memory.domain.formation.together import of_a_pair
 from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
-from aico_memory.domain.formation.wording import COMMA, commas, first_of, lower_in, squeeze
+from aico_memory.domain.formation.values import separate
+from aico_memory.domain.formation.wording import COMMA, first_of, lower_in, squeeze, trim
 
 MAX_VALUE_WORDS = 12
-EMPLOYER = "employer"
+# "sprint @i toplantısı": the mark of a case inside a noun phrase.
+_CASE = re.compile(r"@\w+ ?")
+DOES, ROLE = "does", "role"
 
 
 def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> list[Found]:
@@ -36,13 +44,17 @@ def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, gr
     if frame.subject.owner == "":
         # "They moved the meeting to …": only what names its own subject.
         return [found for found in _patterns(frame, phrases, tables, grammar) if found.subject]
-    found = list(_alias(frame, grammar, tables))
+    if pair := of_a_pair(frame, lambda one: name_facts(one, phrases, tables, grammar), tables, grammar):
+        return pair
+    found = [*_alias(frame, grammar, tables), *_beside(frame, grammar, tables), *counted(frame, tables, grammar)]
+    if stands := progress_of(frame, tables, grammar):
+        return [*found, stands]
     main = list(losses(frame, tables, grammar)) or list(attribute(frame, phrases, tables, grammar))
     main = main or list(_apposition(frame, tables, grammar))
     main = main or _specific(list(_patterns(frame, phrases, tables, grammar)), tables)
     if not main:
         main = list(_open(frame, phrases, tables, grammar))
-    return found + [_typed(one, tables, grammar) for whole in main for one in _separate(whole, tables, grammar)]
+    return found + [_typed(one, tables, grammar) for whole in main for one in separate(whole, tables, grammar)]
 
 
 def _specific(found: list[Found], tables: FormationTables) -> list[Found]:
@@ -52,15 +64,24 @@ def _specific(found: list[Found], tables: FormationTables) -> list[Found]:
     found = [
         one for one in found
         if one.predicate not in below
-        or (one.predicate == EMPLOYER and one.value and not set(one.value.split()) & set(below[EMPLOYER]))
+        or (one.predicate in (EMPLOYER, LOCATION, ROLE) and _beside_it(one.value, below[one.predicate]))
     ]  # fmt: skip
+    if any(one.predicate == LOCATION and one.subject != SPEAKER for one in found):
+        # "I moved the spare key to the shed": the key is there, nobody lives there.
+        found = [one for one in found if one.predicate != "home_city" and (one.predicate, one.subject) != (LOCATION, SPEAKER)]
     general = {one.predicate for one in found if (known := tables.predicates.get(one.predicate)) and known.general}
     return [one for one in found if one.predicate not in general] or found
 
 
+def _beside_it(value: str, words: list[str]) -> bool:
+    """Whether a value names something else than the more specific one with these words."""
+    return bool(value and words) and not set(value.split()) & set(words)
+
+
 def _typed(found: Found, tables: FormationTables, grammar: Grammar) -> Found:
     """ "I use Firefox": the browser, because that is what it is."""
-    if found.act == "end" and (ended := ended_noun(found, tables, grammar)):
+    if found.act == "end" and (ended := ended_noun(found, tables, grammar)) and ended.single_valued:
+        # Of many values ("the subscription") it is not said which.
         return ended
     known = tables.predicates.get(found.predicate)
     if known is None or not known.general:
@@ -74,9 +95,30 @@ def _typed(found: Found, tables: FormationTables, grammar: Grammar) -> Found:
 def _alias(frame: Frame, grammar: Grammar, tables: FormationTables) -> Iterator[Found]:
     """ "My sister Lena lives …" says also who the sister is."""
     party = frame.subject
-    if party.noun and party.name and party.possessed and not frame.negated and not frame.inherited:
+    if party.noun and party.name and party.possessed and not frame.inherited:
         predicate, single, kind = predicate_of(party.noun, tables, grammar)
         yield Found(party.owner, predicate, party.name, single, kind, act="alias")
+
+
+def _beside(frame: Frame, grammar: Grammar, tables: FormationTables) -> Iterator[Found]:
+    """ "… with my wife Ines …" says who the wife is, wherever it stands in the clause."""
+    if frame.negated or grammar.code == "tr" or frame.subject.owner != SPEAKER:
+        return
+    words = frame.rest.split()
+    for at, word in enumerate(words[:-1]):
+        if lower_in(word, grammar.code) not in grammar.words["own"]:
+            continue
+        end = next(
+            (end for end in (at + 3, at + 2) if lower_in(" ".join(words[at + 1 : end]), grammar.code) in grammar.relations), 0
+        )
+        names = list(takewhile(lambda one: one[:1].isupper(), words[end:])) if end else []
+        if names and trim(names[0]) != names[0]:
+            # The name ends with its comma.
+            names = names[:1]
+        if names and lower_in(trim(names[0]), grammar.code) not in grammar.relations:
+            noun = lower_in(" ".join(words[at + 1 : end]), grammar.code)
+            predicate, single, kind = predicate_of(grammar.synonyms.get(noun, noun), tables, grammar)
+            yield Found(SPEAKER, predicate, trim(" ".join(names[:2])), single, kind, act="alias")
 
 
 def _apposition(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
@@ -87,6 +129,9 @@ def _apposition(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iter
     for mark in grammar.marks["apposition"]:
         if match := mark.match(frame.rest):
             noun = lower_in(match["n"], grammar.code)
+            if (grammar.code, noun) not in tables.nouns and (grammar.code, noun.split()[-1]) in tables.nouns:
+                # "An Android phone, a Pixel 7" is the phone.
+                noun = noun.split()[-1]
             value = shorten(cut(match["v"], grammar), grammar)
             yield Found(frame.subject.subject, *_noun_fields(noun, value, tables, grammar))
             if is_a(noun, "animal", tables, grammar):
@@ -97,8 +142,14 @@ def _apposition(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iter
 def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
     raw = _raw_readings(frame, phrases, grammar) if frame.times else []
     seen: set[str] = set()
+    # With and without what closes the first word: a reading may be cut behind its first comma.
+    begin = {word for reading in (*raw, *frame.readings) for word in lower_in(reading, grammar.code).split()[:1]}
+    begin |= {word.partition(COMMA)[0].rstrip(",") for word in begin}
     for predicate in tables.predicates.values():
-        if grammar.code not in predicate.surfaces or (predicate.planned and not _may_be_to_come(frame, grammar)):
+        surface = predicate.surfaces.get(grammar.code)
+        if surface is None or not (patterns := surface.starting(begin)):
+            continue
+        if predicate.planned and not _may_be_to_come(frame, grammar):
             continue
         if (
             predicate.name == TIME
@@ -109,12 +160,19 @@ def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         else:
             by_noun = False
         readings = [*raw, *frame.readings] if predicate.temporal else frame.readings
+        if predicate.name == DOES:
+            # Said outright, and not as what carries another verb ("I stopped wearing …").
+            readings = readings[:1]
         found = None
         if predicate.single_valued and not predicate.temporal:
             # What stands behind a comma is said beside it ("I live in Antwerp, near the station").
             short = [first_of(reading) for reading in readings]
-            found = _match(predicate, short, frame, tables, grammar) if short != readings else None
-        found = found or _match(predicate, readings, frame, tables, grammar)
+            found = _match(predicate, patterns, short, frame, tables, grammar) if short != readings else None
+        found = found or _match(predicate, patterns, readings, frame, tables, grammar)
+        if found is None and not (predicate.single_valued or predicate.temporal):
+            # "I take vitamin D, the winter is long": no list.
+            short = [first_of(reading) for reading in readings]
+            found = _match(predicate, patterns, short, frame, tables, grammar) if short != readings else None
         if found and not (by_noun and found.subject == frame.subject.subject and not frame.subject.name):
             key = found.predicate + "|" + found.act
             if key not in seen:
@@ -139,19 +197,22 @@ def _raw_readings(frame: Frame, phrases: Sequence[str], grammar: Grammar) -> lis
         return [f"{frame.verb} {whole}", f"{frame.verb} {squeeze(restore(frame.rest, phrases))}"]
     words = whole.split()
     bare = " ".join([*words[:-1], split_case(words[-1])[1]]) if words else ""
-    about = (
-        next(
-            (stem for case, stem in maybe_cases(words[0]) if case == "@i" and lower_in(stem, "tr") in grammar.words["events"]),
-            "",
-        )
-        if words
-        else ""
-    )
-    if about:
+    if about := _event_moved(words, grammar):
         # "Toplantıyı perşembe gününe aldık".
-        return [f"{frame.verb} {about} @e {' '.join(words[1:])}"]
+        return [f"{frame.verb} {' '.join(about)} @e {' '.join([*words[len(about) : -1], split_case(words[-1])[1]])}"]
     cased = [" ".join([*words[:-1], stem]) for _, stem in maybe_cases(words[-1])] if words else []
     return [f"{frame.verb} {case} {value}" for case in ("@e", "@de") for value in (bare, *cased)] + [f"{frame.verb} {whole}"]
+
+
+def _event_moved(words: Sequence[str], grammar: Grammar) -> list[str]:
+    """The event that a time is given to, without its ending ("diş randevumu"); empty where there is none."""
+    for at, word in enumerate(words[:3]):
+        for case, stem in maybe_cases(word):
+            low = lower_in(stem, "tr")
+            noun = next((one for one in (low, low[:-1], low[:-2]) if one in grammar.words["events"]), "")
+            if case == "@i" and noun:
+                return [*(lower_in(one, "tr") for one in words[:at]), noun]
+    return []
 
 
 def _time_said(frame: Frame, phrases: Sequence[str], grammar: Grammar) -> str:
@@ -166,10 +227,11 @@ def _time_said(frame: Frame, phrases: Sequence[str], grammar: Grammar) -> str:
 
 
 def _match(
-    predicate: Predicate, readings: Sequence[str], frame: Frame, tables: FormationTables, grammar: Grammar
-) -> Found | None:
+    predicate: Predicate, patterns: Sequence[Pattern], readings: Sequence[str], frame: Frame, tables: FormationTables,
+    grammar: Grammar,
+) -> Found | None:  # fmt: skip
     lowered = [f" {lower_in(reading, grammar.code)}" for reading in readings]
-    for pattern in predicate.surfaces[grammar.code].say:
+    for pattern in patterns:
         for reading, low in zip(readings, lowered, strict=True):
             match = pattern.expression.match(low)
             if match is None:
@@ -180,16 +242,25 @@ def _match(
             if (
                 value.startswith("@")
                 or len(value.split()) > MAX_VALUE_WORDS
-                or (value and lower_in(value, grammar.code) in grammar.words["no_values"])
+                or (value and lower_in(value, grammar.code) in grammar.words["no_values"] and predicate.name != "subscription")
             ):
                 continue
-            noun = lower_in(shorten(groups.get("n") or "", grammar), grammar.code)
-            if pattern.value_type and not is_a(value, pattern.value_type, tables, grammar):
+            noun = lower_in(shorten(_CASE.sub("", groups.get("n") or ""), grammar), grammar.code)
+            value = without_relation(value, grammar) if predicate.relation else value
+            if groups.get("n") and not noun:
                 continue
-            if pattern.noun_type and not is_a(noun, pattern.noun_type, tables, grammar):
+            if not fits(pattern, predicate, value, noun, (groups.get("x") or "").strip(), tables, grammar) or (
+                # "Rent is 800."
+                predicate.name == "age" and _is_thing(frame, grammar) and "old" not in low
+            ):
                 continue
-            if noun and predicate.name == TIME:
-                return Found(noun, TIME, value, True, "fact", pattern.act)
+            if value == frame.verb:
+                # "I'm cycling to work": in the form in which it was said.
+                value = _as_said(frame, grammar)
+            if predicate.name == TIME and groups.get("x"):
+                noun = named_by(noun, reading[match.start("x") - 1 : match.end("x") - 1], grammar)
+            if noun and predicate.name in (TIME, LOCATION):
+                return Found(noun, predicate.name, value, True, "fact", pattern.act)
             if noun:
                 folks = frame.subject.noun in grammar.words["people"] or frame.subject.noun in grammar.relations
                 if folks and not frame.subject.name:
@@ -207,6 +278,12 @@ def _match(
     return None
 
 
+def _as_said(frame: Frame, grammar: Grammar) -> str:
+    """The verb of the clause in the form in which it stands there."""
+    words = (trim(word) for word in frame.text.split())
+    return next((word for word in words if grammar.verbs.get(lower_in(word, grammar.code)) == frame.verb), frame.verb)
+
+
 def _is_thing(frame: Frame, grammar: Grammar) -> bool:
     noun = frame.subject.noun.split()[-1:] if not frame.subject.name else []
     return bool(noun) and noun[0] not in grammar.relations and noun[0] not in grammar.words["people"]
@@ -222,6 +299,9 @@ def _open(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar
     if frame.verb in grammar.words["no_open"] or not frame.rest or (frame.inherited and grammar.tenses.get(frame.verb) is None):
         return
     words = frame.rest.split()
+    if len(words) > 2 and lower_in(words[0], grammar.code) in grammar.words["particles"]:
+        # "save up for …"
+        words = words[1:] if lower_in(words[1], grammar.code) in grammar.words["prepositions"] else words
     at = next((i for i, word in enumerate(words) if lower_in(word, grammar.code) in grammar.words["prepositions"]), len(words))
     if at == 0 and len(words) > 1:
         until = next(
@@ -234,27 +314,10 @@ def _open(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar
     value = shorten(cut(value, grammar), grammar)
     if not value or len(value.split()) > MAX_VALUE_WORDS or lower_in(value, grammar.code) in grammar.words["no_values"]:
         return
+    if name in tables.predicates and not tables.predicates[name].general:
+        # "We named the boat Luna": nobody's name, only the verb is called like it.
+        return
     yield Found(frame.subject.subject, name, value, False, "fact")
-
-
-_LISTS = re.compile(rf"\s*[,{COMMA}]\s*(?:and |und |ve )?|\s+(?:and|und|ve|as well as|sowie|&)\s+")
-
-
-def _separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
-    """One fact for each member of a list, where the predicate has many values."""
-    if found.temporal or found.act == "alias":
-        yield replace(found, value=commas(found.value))
-        return
-    if found.single_valued or (found.predicate not in tables.predicates and ":" not in found.predicate):
-        # What stands behind a comma is said beside it.
-        yield replace(found, value=shorten(first_of(found.value), grammar))
-        return
-    parts = [shorten(part, grammar) for part in _LISTS.split(found.value)]
-    for number, part in enumerate(parts):
-        words = lower_in(part, grammar.code).split()
-        beside = number and (len(words) > 5 or any(word in grammar.words["speaker"] for word in words))
-        if (part or not found.value) and not beside:
-            yield replace(found, value=part)
 
 
 def object_key(value: str, grammar: Grammar) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from aico_memory.domain.formation.wording import even, lower_in
+from aico_memory.domain.formation.wording import even, lower_in, readable
 
 LEAST_CHARACTERS, MOST_CHARACTERS = 10, 5000
 LEAST_UNSPACED = 4
@@ -29,6 +29,8 @@ _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\U0001f1e6-\U0001f1ff]")
 _UNSPACED = re.compile("[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 _SHOUT = re.compile(r"\b[A-ZÄÖÜÇĞİŞ]{3,}\b")
 _WORD = re.compile(r"[^\W\d_]+")
+# No beginning of a word in the tables is longer.
+_LONGEST_BEGINNING = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,10 @@ class Emotion:
 
 def filters_of(text: str, signals: Mapping[str, Signals]) -> tuple[str, ...]:
     """Names of the filters that match, in the order in which they are tried."""
-    plain = even(text)
+    plain = even(readable(text))
     lowered = plain.lower()
     found = []
-    if not _length_is_fit(plain):
+    if not _length_is_fit(text):
         found.append("length")
     every = signals.values()
     if any(mark.search(lowered) for one in every for mark in one.system):
@@ -150,4 +152,4 @@ def _shouts(text: str) -> int:
 def _is_of(word: str, known: frozenset[str]) -> bool:
     if word in known:
         return True
-    return any(f"{word[:length]}+" in known for length in range(3, len(word) + 1))
+    return any(f"{word[:length]}+" in known for length in range(3, min(len(word), _LONGEST_BEGINNING) + 1))

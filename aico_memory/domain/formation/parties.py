@@ -30,12 +30,30 @@ def read_party(phrase: str, grammar: Grammar, last: Party | None) -> Party:
     return replace(party, noun=grammar.synonyms[party.noun]) if party.noun in grammar.synonyms else party
 
 
+def mentioned(sentence: str, grammar: Grammar, fresh: bool = False) -> Party | None:
+    """The relative of the speaker's whom a sentence names that states nothing itself ("I think I said my aunt …").
+
+    `fresh`: somebody who is new or still looked for ("I need a new flatmate").
+    """
+    words = [lower_in(trim(word), grammar.code) for word in sentence.split()]
+    for at in range(len(words) - 1, 0, -1):
+        noun = words[at].removesuffix("'s")
+        if noun in grammar.relations and words[at - 1] in (grammar.words["fresh"] if fresh else grammar.words["own"]):
+            return Party(noun=grammar.synonyms.get(noun, noun), possessed=True)
+    return None
+
+
 def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
     words = [trim(word) for word in phrase.split() if trim(word)]
     lowered = [lower_in(word, grammar.code) for word in words]
     if not words or lowered[0] in grammar.words["speaker"]:
         return Party()
     if lowered[0] in grammar.words["pronouns"] and (len(words) == 1 or lowered[0] not in grammar.words["determiners"]):
+        if last is not None and not last.name and grammar.parser == "english" and lowered[0] not in grammar.words["third"]:
+            people = grammar.relations.keys() - grammar.collectives.get("pets", frozenset())
+            if last.noun.split()[-1:] and last.noun.split()[-1] in people:
+                # "I called my sister. It's a great feeling": that is not her.
+                return Party(owner="", noun="")
         return last if last is not None else Party(owner="", noun="")
     owner, possessed, definite = SPEAKER, False, False
     apart = next((at for at, word in enumerate(lowered) if at and word in grammar.words["own"]), 0)
@@ -45,7 +63,10 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
         return Party(noun=" ".join(lowered[apart + 1 :]), name=" ".join(words[:apart]), possessed=True)
     if lowered[0] in grammar.words["possessives"]:
         possessed = lowered[0] in grammar.words["own"]
-        if not possessed and last is not None:
+        if not possessed:
+            if last is None or (last.name and lowered[1:] == ["name"]):
+                # "Her name is Shadow": nobody knows whose, or who has a name is named once more.
+                return NOBODY
             owner = last.subject
         words, lowered = words[1:], lowered[1:]
     elif lowered[0] in grammar.words["determiners"]:
@@ -79,8 +100,9 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
         )
         return Party(owner=whose, noun=" ".join(lowered[:of]).removesuffix(" von"), possessed=True)
     if lowered[0] in grammar.words["time_nouns"] and len(lowered) > 2 and lowered[1] in ("für", "von", "der", "des", "for"):
-        # "der Termin für meine Prüfung"
-        return Party(owner=lowered[-1], noun=lowered[0], possessed=True)
+        # "der Termin für meine Prüfung", "the deadline for the tax return"
+        owner = " ".join(word for word in lowered[2:] if word not in grammar.words["determiners"])
+        return Party(owner=owner or lowered[-1], noun=lowered[0], possessed=True)
     if len(words) == 1 and lowered[0].endswith(tuple(grammar.words["events"])) and words[0][:1].isupper():
         # "Chorprobe ist immer dienstags."
         return Party(owner=owner, noun=lowered[0], possessed=True)
@@ -96,7 +118,8 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
         # "Bens Geburtstag"
         return Party(owner=lowered[0][:-1], noun=lowered[1], possessed=True)
     relation = next((at for at, word in enumerate(lowered) if word in grammar.relations), -1)
-    names = [word for word in words if word[:1].isupper() and lower_in(word, grammar.code) not in grammar.relations]
+    plain = grammar.relations.keys() | grammar.words["tongues"]
+    names = [word for word in words if word[:1].isupper() and lower_in(word, grammar.code) not in plain]
     if relation >= 0 and names and grammar.code != "de":
         noun = " ".join(word for word, said in zip(lowered, words, strict=True) if said not in names)
         return Party(owner=owner, noun=noun, name=" ".join(names), possessed=possessed)

@@ -5,26 +5,61 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import chain
 from types import ModuleType
 
 from aico_memory.domain.formation import english, german, turkish
 from aico_memory.domain.formation.acts import Speech, read_speech
-from aico_memory.domain.formation.attributes import restore
+from aico_memory.domain.formation.adding import added, by_what_was_told, what_it_replaces
+from aico_memory.domain.formation.elliptic import elliptic
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
+from aico_memory.domain.formation.german_endings import first_person
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.judging import MAX_TEXT, NEWEST, bare, is_to_come, judge, leaving, plan_of, unsettled
-from aico_memory.domain.formation.kinds_of_things import alike, same_words
+from aico_memory.domain.formation.habits import same_days, times_of, with_habits, without_names
+from aico_memory.domain.formation.judging import (
+    NEWEST,
+    is_to_come,
+    judge,
+    leaving,
+    plan_of,
+    put_aside,
+    unsettled,
+)
+from aico_memory.domain.formation.lower_case import with_names
 from aico_memory.domain.formation.naming import name_facts, object_key
+from aico_memory.domain.formation.noticing import (
+    announced,
+    at_home,
+    begins_later,
+    by_now,
+    called,
+    called_off,
+    ended_before,
+    gone_by_name,
+    gone_thing,
+    happens,
+    in_its_place,
+    it_is,
+    like_case,
+    moved,
+    said_later,
+    spelled_out,
+    taken_back,
+    thing_timed,
+    until_then,
+)
+from aico_memory.domain.formation.parties import mentioned
+from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
-from aico_memory.domain.formation.turkish_words import split_case
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
-from aico_memory.domain.formation.wording import even, lower_in, own_words, sentences, squeeze, trim
-from aico_memory.domain.memory import OPEN
+from aico_memory.domain.formation.wording import calmly, even, is_value, lower_in, own_words, sentences, squeeze
 
 MAX_SENTENCES = 40
 _WORDS = re.compile(r"[^\W\d_]+")
+RETURNED = "returned"
 # Phrases of time that say how long, never when.
 BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
 # What a message says after this is not read.
@@ -36,8 +71,9 @@ def read_statements(
     text: str, grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str] = ()
 ) -> Statements:
     """All statements of a message; `recent` are the messages before it, the newest last."""
-    result = Statements(last_party=_spoken_of(text, grammar, tables, said_at_us, zone, recent))
-    for sentence in sentences(plainer(text, grammar))[:MAX_SENTENCES]:
+    text = same_days(with_names(text[:MAX_CHARACTERS], recent, grammar), recent, grammar)
+    result = Statements(text=text, last_party=_spoken_of(text, grammar, tables, said_at_us, zone, recent))
+    for sentence in sentences(plainer(text, grammar), grammar.marks["opens_sentence"])[:MAX_SENTENCES]:
         _sentence(result, sentence, grammar, tables, said_at_us, zone, recent)
     return succeeded(result, tables, grammar)
 
@@ -46,7 +82,8 @@ def _spoken_of(
     text: str, grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str]
 ) -> Party | None:
     """Whom "she" stands for where the message itself names nobody: the person whom the messages before spoke of."""
-    if not any(word in grammar.words["third"] for word in _WORDS.findall(lower_in(text, grammar.code))):
+    told = any(word in grammar.words["third"] for word in _WORDS.findall(lower_in(text, grammar.code)))
+    if not told and not (grammar.parser == "turkish" and turkish.drops_subject(text, grammar)):
         return None
     for earlier in reversed(recent[-3:]):
         party = read_statements(earlier, grammar, tables, said_at_us, zone).last_party
@@ -58,14 +95,17 @@ def _spoken_of(
 
 def plainer(text: str, grammar: Grammar) -> str:
     """The message in the plainer wording that the language's file knows for it, line by line."""
+    return "\n".join(_plain(line, grammar) for line in own_words(text[:MAX_CHARACTERS]).splitlines())
+
+
+# A message is read again with those that follow it.
+@lru_cache(maxsize=64)
+def _plain(line: str, grammar: Grammar) -> str:
     expand = PARSERS[grammar.parser].expand
-    lines = []
-    for line in own_words(text[:MAX_CHARACTERS]).splitlines():
-        said = expand(line)
-        for wording, replacement in grammar.rewrites:
-            said = wording.sub(replacement, said)
-        lines.append(said)
-    return "\n".join(lines)
+    said: str = expand(first_person(calmly(line), grammar) if grammar.parser == "german" else calmly(line))
+    for wording, replacement in grammar.rewrites:
+        said = wording.sub(replacement, said)
+    return said
 
 
 def _sentence(  # noqa: PLR0912, PLR0915
@@ -88,30 +128,30 @@ def _sentence(  # noqa: PLR0912, PLR0915
         return
     if speech.silent:
         result.trace.append(f"nothing stated: {sentence[:80]}")
+        result.last_party = result.last_party or mentioned(sentence, grammar)
         return
     if speech.act == "retract" and not speech.text:
         result.strong = True
         if speech.corrected:
-            key = object_key(bare(speech.corrected, grammar), grammar)
-            result.facts.append(unsettled("retract", "", key, grammar, said_at_us, sentence))
+            result.facts.append(taken_back(speech.corrected, tables, grammar, said_at_us, sentence))
             return
         result.facts.extend(_taken_back(result, grammar, tables, said_at_us, zone, recent, sentence))
         return
     question = speech.text.endswith("?")
     phrases = find_times(lower_in(speech.text, grammar.code), grammar.calendar, grammar.code, said_at_us, zone)
-    phrases = [phrase for phrase in phrases if not _is_first_name(phrase, speech.text, grammar)]
+    phrases = with_habits(speech.text, without_names(speech.text, phrases, grammar), grammar)
     held = _hold(speech.text, phrases)
+    before_that = partial(_earlier, result, grammar, tables, said_at_us, zone, recent)
     raw = [speech.text[phrase.start : phrase.end] for phrase in phrases]
-    if speech.act == "correct" and speech.elliptic and speech.elliptic != speech.text and _is_value(speech.elliptic):
-        said = _elliptic(result, speech, raw, grammar, tables, said_at_us, zone, recent, sentence)
+    if speech.act == "correct" and speech.elliptic and speech.elliptic != speech.text and is_value(speech.elliptic):
+        said = elliptic(speech, before_that, grammar, tables, said_at_us, sentence)
         if said:
             # "Correction: B negative, I've just looked": what follows is said beside it.
             result.facts.extend(said)
             result.strong = True
             return
     before: Frame | None = None
-    before_facts = len(result.facts)
-    found_any = False
+    before_facts, found_any, nobody = len(result.facts), False, result.last_party is None
     cut = parser.clauses(held, grammar)
     for number, clause in enumerate(cut):
         if question and number == len(cut) - 1:
@@ -120,99 +160,73 @@ def _sentence(  # noqa: PLR0912, PLR0915
         for mark in grammar.marks["ended"]:
             clause, count = mark.subn(" ", clause)  # noqa: PLW2901
             ended = ended or count > 0
-        if number and (again := _it_is(clause, result, before_facts, raw, grammar, said_at_us)):
+        if number and (again := it_is(clause, result, before_facts, raw, grammar, said_at_us)):
             result.facts.append(again)
             found_any = True
             continue
+        clause = spelled_out(clause, result.facts[before_facts:], grammar)  # noqa: PLW2901
         frame = parser.parse(squeeze(clause), grammar, result.last_party, before)
         if frame is None:
             continue
         frame.ended = frame.ended or ended
         frame.negated = frame.negated or ended
         frame.bounds = frozenset(number for number in frame.times if phrases[number].kind in BOUNDING)
+        if frame.times or grammar.parser == "english":
+            known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-3:]))
+            frame.subject = thing_timed(frame, chain([result.facts], known), grammar) or frame.subject
         before = frame
         if frame.subject.noun or frame.subject.name:
             result.last_party = frame.subject
         note_what_is_over(result, frame, grammar)
-        if _begins_later(result, before_facts, frame, phrases, grammar):
+        if begins_later(result, before_facts, frame, phrases, grammar):
             continue
-        facts = _facts(frame, speech, phrases, raw, grammar, tables, said_at_us, sentence, result)
+        facts = _facts(frame, speech, phrases, raw, grammar, tables, said_at_us, sentence, result, recent)
         found_any = found_any or bool(facts)
         if pet := next((fact for fact in facts if fact.predicate == "pet" and fact.act == "assert"), None):
             # "I have a dog, he's called Rex."
             result.last_party = Party(noun=pet.value.casefold(), possessed=True)
+        elif (frame.subject.noun in grammar.relations or frame.subject.noun in grammar.words["name_nouns"]) and (
+            name := called(frame, facts, tables)
+        ):
+            # "My girlfriend is called Mia, she is a teacher."
+            result.last_party = frame.subject = replace(frame.subject, noun="", owner="user", name=name)
         elif who := next((fact.value for fact in facts if fact.predicate == "owns" and fact.act == "assert"), ""):
             noun = lower_in(who, grammar.code)
             if noun in grammar.relations or noun.split()[-1] in grammar.relations:
                 # "I have a girlfriend now! Her name is Alba."
-                result.facts = [fact for fact in result.facts if fact not in facts]
+                result.facts = [fact for fact in result.facts if fact not in facts or fact.predicate != "owns"]
                 result.last_party = Party(noun=noun, possessed=True)
+    if speech.taken_back and not any(like_case(fact.value, speech.taken_back) for fact in result.facts[before_facts:]):
+        # "That about the allergy is wrong, the test was negative."
+        told = [
+            replace(fact, act="assert", corrected="") if fact.act == "correct" else fact for fact in result.facts[before_facts:]
+        ]
+        gone = taken_back(speech.taken_back, tables, grammar, said_at_us, sentence)
+        result.facts[before_facts:] = [*told, gone]
+        found_any = True
     if speech.act == "correct" and not found_any and not question:
-        said = _elliptic(result, speech, raw, grammar, tables, said_at_us, zone, recent, sentence)
-        result.facts.extend(said)
+        speech.elliptic = said_later(speech.text, grammar) or speech.elliptic
+        result.facts.extend(elliptic(speech, before_that, grammar, tables, said_at_us, sentence))
     if speech.act == "retract" and not found_any:
         result.facts.extend(_taken_back(result, grammar, tables, said_at_us, zone, recent, sentence))
-    _moved(result, before_facts)
+    if not found_any and any(mark.search(speech.text) for mark in grammar.marks["off_it"]):
+        known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-6:]))
+        result.facts.extend(called_off(chain([result.facts], known), said_at_us, sentence))
+    moved(result, before_facts)
+    what_it_replaces(result, before_facts, grammar, tables)
+    told_before = partial(_told_before, grammar, tables, said_at_us, zone, recent)
+    by_what_was_told(result, before_facts, sentence, told_before, before_that, tables, grammar, said_at_us)
+    names_more = any(mark.match(sentence) for mark in grammar.marks["adding"])
+    if names_more and not found_any and not question and not speech.act:
+        earlier = _earlier(result, grammar, tables, said_at_us, zone, recent)
+        result.facts.extend(added(sentence, earlier, tables, grammar, said_at_us))
+    if any(mark.search(sentence) for mark in grammar.marks["until_then"]):
+        earlier = _earlier(Statements(result.facts[:before_facts]), grammar, tables, said_at_us, zone, recent)
+        result.facts[before_facts:] = until_then(result.facts[before_facts:], earlier, said_at_us)
+    if nobody and result.last_party is None:
+        result.last_party = mentioned(sentence, grammar)
+    result.last_party = mentioned(sentence, grammar, fresh=True) or result.last_party
     result.strong = result.strong or speech.act in ("correct", "retract") or speech.explicit
-
-
-def _happens(frame: Frame, grammar: Grammar) -> bool:
-    """Whether the clause tells of something that happened and holds since ("I was reassigned to …"), not of a state."""
-    if frame.verb != "be" or not frame.past:
-        return frame.verb not in grammar.words["states"]
-    first = frame.rest.split()[0] if frame.rest else ""
-    return grammar.tenses.get(first) in ("past", "participle") or (len(first) > 4 and first.endswith("ed"))
-
-
-def _by_now(grammar: Grammar, sentence: str) -> bool:
-    return any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["by_now"])
-
-
-def _it_is(
-    clause: str, result: Statements, start: int, raw: Sequence[str], grammar: Grammar, said_at_us: int
-) -> FormedFact | None:
-    """ "…, now it's green": another value of what the clause before spoke of."""
-    said = [fact for fact in result.facts[start:] if fact.predicate and fact.subject == "user"]
-    match = next((mark.match(squeeze(clause)) for mark in grammar.marks["it_is"] if mark.match(squeeze(clause))), None)
-    if not said or match is None or said[-1].act == "retract":
-        return None
-    value = bare(restore(match["v"], raw), grammar)
-    fact = said[-1]
-    return replace(
-        fact,
-        value=value,
-        object_key=object_key(value, grammar),
-        act="correct" if fact.act == "correct" else "assert",
-        corrected="",
-        valid_from_us=said_at_us,
-        valid_until_us=OPEN,
-        temporal_type="persistent",
-    )
-
-
-def _moved(result: Statements, start: int) -> None:
-    """ "I don't live in X any more, I'm in Y now": Y is where one lives."""
-    ended = {fact.subject for fact in result.facts[start:] if (fact.predicate, fact.act) == ("home_city", "end")}
-    for place, fact in enumerate(result.facts[start:], start):
-        if (
-            (fact.subject in ended or result.moved)
-            and fact.predicate == "location"
-            and fact.act == "assert"
-            and fact.valid_until_us == OPEN
-        ):
-            result.facts[place] = replace(fact, predicate="home_city", kind="profile")
-
-
-def _is_value(text: str) -> bool:
-    """Whether a few words are a value by themselves: a name or a number."""
-    return len(text.split()) <= 4 and (text[:1].isupper() or any(letter.isdigit() for letter in text))
-
-
-def _is_first_name(phrase: TimePhrase, text: str, grammar: Grammar) -> bool:
-    """ "Juli Zeh", "April Jones": a month alone in front of a name is a name."""
-    after = text[phrase.end :].split()
-    alone = phrase.kind == "at" and phrase.phrase in grammar.calendar.months and text[phrase.start].isupper()
-    return alone and bool(after) and after[0][:1].isupper() and text[phrase.end : phrase.end + 1] == " "
 
 
 def _hold(text: str, phrases: Sequence[TimePhrase]) -> str:
@@ -225,55 +239,71 @@ def _hold(text: str, phrases: Sequence[TimePhrase]) -> str:
 
 def _facts(
     frame: Frame, speech: Speech, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
-    tables: FormationTables, said_at_us: int, sentence: str, result: Statements,
+    tables: FormationTables, said_at_us: int, sentence: str, result: Statements, recent: Sequence[str],
 ) -> list[FormedFact]:  # fmt: skip
     if frame.unreal:
-        result.trace.append(f"only possible: {sentence[:80]}")
         return []
     sudden = frame.verb in grammar.words["sudden"]
     if frame.intended or (sudden and is_to_come(frame, grammar)):
-        result.plans.append(plan_of(frame, phrases, raw, grammar, said_at_us, sentence))
-        return []
+        trips, introduced = announced(frame, speech, raw, grammar, tables, said_at_us, sentence)
+        result.facts.extend([*trips, *introduced])
+        if not trips:
+            result.plans.append(plan_of(frame, phrases, raw, grammar, said_at_us, sentence))
+        return [*trips, *introduced]
     made = []
-    left = leaving(frame, grammar) if sudden else ""
-    validity = validity_of(frame, phrases, said_at_us, grammar, _happens(frame, grammar))
+    left = leaving(frame, grammar) if sudden else put_aside(frame, grammar)
+    validity = validity_of(frame, phrases, said_at_us, grammar, happens(frame, grammar))
     bound = validity_of(replace(frame, times=tuple(frame.bounds)), phrases, said_at_us, grammar, False)
-    for found in name_facts(frame, raw, tables, grammar):
+    read = name_facts(frame, raw, tables, grammar)
+    named = [at_home(found, frame, phrases, said_at_us) for found in plausible(read, frame, sentence, tables, grammar)]
+    instead = in_its_place(sentence, grammar)
+    told = [result.facts, *(read_statements(one, grammar, tables, said_at_us, "UTC").facts for one in recent[-2:] if instead)]
+    name = "" if frame.subject.noun or frame.negated else frame.subject.name
+    if name and frame.verb in grammar.words["perish"] and not any(found.predicate in tables.predicates for found in named):
+        # "Pepper passed away": who that is, has been told.
+        result.facts.append(unsettled("end", name, object_key(name, grammar), grammar, said_at_us, sentence))
+        return result.facts[-1:]
+    if not any(found.predicate in tables.predicates or found.act for found in named) and (
+        thing := gone_thing(frame, tables, grammar)
+    ):
+        result.facts.append(unsettled("end", thing, object_key(thing, grammar), grammar, said_at_us, sentence))
+        return result.facts[-1:]
+    for found in (*named, *times_of(named, frame, phrases, raw, grammar)):
         fresh = found.predicate not in tables.predicates or found.predicate in ("eats", "drinks", "owns")
-        if not left and not found.single_valued and fresh and found.act == "" and _by_now(grammar, sentence):
+        if not left and not found.single_valued and fresh and found.act == "" and by_now(grammar, sentence):
             left = NEWEST
         if not left and frame.verb in grammar.words["switches"] and not found.single_valued:
             left = NEWEST
-        found = replace(found, left=left if found.act == "" and left != found.value else "")  # noqa: PLW2901
+        if (
+            not left
+            and instead
+            and not found.single_valued
+            and found.act == ""
+            and not ended_before(found.predicate, told, tables)
+        ):
+            left = NEWEST
+        if found.predicate == RETURNED:
+            # "I'm back to tea": whatever tea was.
+            left = found.value
+        kept = left or found.left
+        other = left != found.value or found.predicate == RETURNED
+        found = replace(found, left=kept if found.act == "" and other else "")  # noqa: PLW2901
         for fact in judge(
             found, frame, speech, bound if found.temporal else validity, grammar, tables, said_at_us, sentence, sudden
         ):
             made.append(fact)
             result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
     if not made and frame.negated and frame.ended and frame.subject.subject == "user":
-        made = list(_gone_by_name(frame, grammar, said_at_us, sentence))
+        made = list(gone_by_name(frame, grammar, said_at_us, sentence))
     result.facts.extend(made)
     return made
 
 
-def _begins_later(result: Statements, start: int, frame: Frame, phrases: Sequence[TimePhrase], grammar: Grammar) -> bool:
-    """ "I got a job at Aldi and start on 1 March": what the clause before told begins then."""
-    if frame.verb not in grammar.words["begins"] or frame.rest or not frame.times or start == len(result.facts):
-        return False
-    begins = phrases[frame.times[0]].bounds(past=frame.past)[0]
-    for place, fact in enumerate(result.facts[start:], start):
-        if fact.act == "assert" and fact.subject == frame.subject.subject and fact.valid_from_us < begins:
-            result.facts[place] = replace(fact, valid_from_us=begins)
-    return True
-
-
-def _gone_by_name(frame: Frame, grammar: Grammar, said_at_us: int, sentence: str) -> Iterator[FormedFact]:
-    """ "I don't see Dr. Amin anymore": whatever that was, it is over."""
-    names = [word for word in frame.rest.split() if trim(word)[:1].isupper() or trim(word)[:1].isdigit()]
-    name = split_case(names[-1])[1] if names and grammar.code == "tr" else names[-1] if names else ""
-    value = bare(" ".join([*names[:-1], name]), grammar)
-    if value:
-        yield unsettled("end", value, object_key(value, grammar), grammar, said_at_us, sentence)
+def _told_before(
+    grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str]
+) -> Iterator[Sequence[FormedFact]]:
+    """What each of the messages before this one states, the newest first."""
+    return (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-6:]))
 
 
 def _earlier(
@@ -308,29 +338,3 @@ def _taken_back(
         replace(fact, act="retract", corrected=fact.object_key, excerpt=sentence[:300], valid_from_us=said_at_us)
         for fact in before[-1:]
     ]
-
-
-def _elliptic(
-    result: Statements, speech: Speech, raw: Sequence[str], grammar: Grammar, tables: FormationTables, said_at_us: int,
-    zone: str, recent: Sequence[str], sentence: str,
-) -> list[FormedFact]:  # fmt: skip
-    """ "No, I meant Thursday": the newest statement with another value."""
-    value = bare(speech.elliptic or speech.text, grammar)
-    if not value or len(value.split()) > 6:
-        return []
-    old = object_key(bare(speech.corrected, grammar), grammar) if speech.corrected else ""
-    before = [
-        fact
-        for fact in _earlier(result, grammar, tables, said_at_us, zone, recent)
-        if alike(fact.value, value, tables, grammar) or (old and same_words(old, fact.object_key))
-    ]
-    meant = [fact for fact in before if old and (old in fact.object_key or fact.object_key in old)] or before
-    if not meant:
-        return [unsettled("correct", value, old, grammar, said_at_us, sentence)] if old else []
-    fact = meant[-1]
-    return [
-        replace(
-            fact, value=value, object_key=object_key(value, grammar), act="correct", corrected=old or fact.object_key,
-            text=squeeze(fact.text.replace(fact.value, value))[:MAX_TEXT], excerpt=sentence[:300], valid_from_us=said_at_us,
-        )
-    ]  # fmt: skip

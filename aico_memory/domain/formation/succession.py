@@ -13,7 +13,7 @@ from aico_memory.domain.formation.wording import lower_in, trim
 from aico_memory.domain.memory import OPEN
 
 # Known predicates that say so little that what they replace says more.
-WEAK = frozenset({"uses", "owns", "eats", "drinks", "hobby", "likes", "trip"})
+WEAK = frozenset({"uses", "owns", "returned", "does", "eats", "drinks", "hobby", "likes", "trip"})
 # What one has and uses is of a kind that the thing it replaces tells.
 THINGS_HAD = frozenset({"uses", "owns"})
 HOME = "home_city"
@@ -33,6 +33,8 @@ class Statements:
     pending: str = ""
     # Names of what is told to be over or gone, in the words in which it was said ("Dr. Haddad retired").
     gone: list[str] = field(default_factory=list)
+    # The message itself.
+    text: str = ""
     # Somebody moved, without a word of where to.
     moved: bool = False
 
@@ -49,6 +51,9 @@ def note_what_is_over(result: Statements, frame: Frame, grammar: Grammar) -> Non
         elif frame.subject.noun:
             result.gone.append(frame.subject.noun.split()[-1])
     moves = frame.verb in grammar.words["moves"] and (frame.past or frame.perfect) and not frame.negated
+    if moves and frame.subject.name and len(frame.rest.split()) <= 1:
+        # "Mrs Whitlock moved out, our new neighbour is …"
+        result.gone.append(frame.subject.name)
     result.moved = result.moved or (moves and not frame.rest)
 
 
@@ -65,12 +70,20 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
     quit_somewhere = any(one.predicate == "employer" for one in ends)
     for place, fact in enumerate(result.facts):
         # "I left the Ritz and I'm at Claridge's now": whatever the Ritz was.
-        stays = quit_somewhere and fact.predicate == "location" and fact.valid_until_us == OPEN
+        stays = (quit_somewhere or bool(result.gone)) and fact.predicate == "location" and fact.valid_until_us == OPEN
         vague = stays or fact.predicate in WEAK or (fact.predicate not in tables.predicates and ":" not in fact.predicate)
+        one_of_many = fact.predicate.startswith("attribute:") and not fact.single_valued
+        vague = vague or (one_of_many and bool(result.gone))
         if fact.act != "assert" or fact.corrected not in ("", "*") or not vague or not fact.value:
+            continue
+        if fact.predicate == "be" and fact.value[:1].islower():
+            # "Boncuk öldü, çok üzgünüm": how one feels takes nobody's place.
             continue
         left = [end.value for end in ends if end.subject == fact.subject and (stays or _may_be_anything(end, fact, tables))]
         left = [one for one in (*left, *result.gone) if alike(one, fact.value, tables, grammar)]
+        if fact.predicate not in tables.predicates and ":" not in fact.predicate and not fact.value[:1].isupper():
+            # "I cancelled PureGym, I just run in the park now": where one runs is no gym.
+            left = [one for one in left if one in result.gone]
         if left:
             result.facts[place] = _in_place_of(fact, left[-1], grammar)
     return result
@@ -80,8 +93,12 @@ def _may_be_anything(end: FormedFact, fact: FormedFact, tables: FormationTables)
     """Whether what ends was named by a verb that does not tell what it was ("I sold the Golf")."""
     known = tables.predicates.get(end.predicate)
     vague = known is None or known.general or end.predicate in WEAK | {"subscription", "gym"}
+    # "Theo quit football": nobody works there.
+    vague = vague or (end.predicate == "employer" and end.value[:1].islower())
     a_thing = known is not None and bool(known.type) and end.predicate != "diet"
-    return end.predicate != fact.predicate and (vague or (a_thing and fact.predicate in THINGS_HAD))
+    return (end.predicate != fact.predicate or end.predicate in THINGS_HAD) and (
+        vague or (a_thing and fact.predicate in THINGS_HAD)
+    )
 
 
 def _in_place_of(fact: FormedFact, old: str, grammar: Grammar) -> FormedFact:

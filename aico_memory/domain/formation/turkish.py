@@ -8,6 +8,7 @@ from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_nominal import COPULA, EXIST, denied, existential, nominal, settle
 from aico_memory.domain.formation.turkish_phrases import low_tr, own_noun, readings_of, subject_of
+from aico_memory.domain.formation.turkish_places import put_somewhere
 from aico_memory.domain.formation.turkish_words import Verb, genitive, open_stem, read_verb, split_case
 from aico_memory.domain.formation.wording import COMMA, squeeze, trim
 
@@ -72,7 +73,8 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     """The clause as a frame."""
     tokens, times = take_times(clause.replace(", ", f" {COMMA} ").split())
     words = [trim(token) for token in tokens if trim(token)]
-    if words and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
+    named = bool(words) and low_tr(words[0]) in grammar.words["not_cased"]
+    if words and not named and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
         # "Hukuktan …": a name would have an apostrophe.
         words[0] = low_tr(words[0])
     frame = Frame(Party(), "", times=times, text=clause)
@@ -96,10 +98,25 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
         if last != "değil" and kept:
             return denied(frame, kept, last, grammar)
         return nominal(frame, kept, grammar, party, before) if kept else None
-    verb = _verb(last, grammar) if last not in EXIST else None
+    # "Takımımızın adı Çok Bilmişler": no verb has a capital inside a sentence.
+    titled = len(kept) > 1 and kept[-1][:1].isupper() and kept[0][:1].isupper() and not kept[-1].isupper()
+    # "toplantım": a meeting of one's own, though "toplandım" sounds like it.
+    event = own_noun(last, grammar) in grammar.words["events"] and not last.endswith("ndım")
+    verb = _verb(last, grammar) if last not in EXIST and not titled and not event else None
+    if verb is None and (turned := _verb_last(kept, grammar)):
+        kept, verb = turned, _verb(low_tr(turned[-1]), grammar)
     if verb is None or low_tr(kept[-1])[:-2] in grammar.words["professions"]:
         return nominal(frame, kept, grammar, party, before)
     return _verbal(frame, kept[:-1], verb, grammar, party, before)
+
+
+def _verb_last(words: list[str], grammar: Grammar) -> list[str]:
+    """ "Metroyla gidiyorum işe": the words with their verb at the end; empty where no verb of the speaker stands inside."""
+    for at, word in enumerate(words[:-1]):
+        verb = read_verb(low_tr(word), frozenset(grammar.verbs)) if at else None
+        if verb is not None and verb.first_person and verb.tense in ("progressive", "past", "future") and word[:1].islower():
+            return [*words[at + 1 :], *words[:at], word]
+    return []
 
 
 def _verbal(
@@ -111,7 +128,7 @@ def _verbal(
     frame.future = verb.tense == "future"
     frame.unreal = verb.tense in ("wish",)
     frame.perfect = verb.tense in ("told",)
-    lemma = verb.lemma
+    lemma, carried = verb.lemma, list[str]()
     if (
         lemma in ("et", "edil", "yap", "ol", "al", "ver", "geç", "gör", "çık", "kal", "oyna", "iste", "planla", "düşün")
         and rest
@@ -124,6 +141,8 @@ def _verbal(
     elif lemma in ("bırak", "kes", "başla") and rest and (inner := _infinitive(low_tr(rest[-1]), grammar)):
         frame.begun, frame.ended = lemma == "başla", lemma != "başla"
         frame.negated = frame.negated or frame.ended
+        thing = re.sub("(?<=m[ae])(?:y[ıi]|y[ae])$", "", low_tr(rest[-1]))
+        carried = [f"uğraş @le {squeeze(' '.join([*rest[:-1], thing]))}"] if verb.first_person else []
         lemma, rest = inner, rest[:-1]
     if lemma == "ol" and not verb.first_person and rest and own_noun(low_tr(rest[-1]), grammar) and frame.negated:
         return existential(frame, rest, grammar)
@@ -132,13 +151,46 @@ def _verbal(
         frame.subject = Party()
     else:
         length, found = subject_of(rest, grammar, party)
+        goes_on = lemma in grammar.words["over"] or lemma in grammar.words["goes_on"]
+        if found is None and rest and goes_on and not any(split_case(word)[0] for word in rest):
+            # "Tutunamayanlar bitti"
+            length, found = len(rest), Party(noun=low_tr(" ".join(rest)), possessed=True)
         frame.inherited = found is None
+        if found is None and before is None and party is not None and party.name and _lasting(lemma, grammar):
+            # "Çizim kursuna gidiyor": who was spoken of.
+            found = party
         frame.subject = found or (before.subject if before else Party(owner=""))
         rest = rest[length:]
     settle(frame)
     frame.verb, frame.rest = lemma, " ".join(rest)
-    frame.readings = readings_of(lemma, rest, grammar)
+    if lemma in grammar.words["puts"] and verb.first_person and (put := put_somewhere(rest, grammar)):
+        frame.readings = [f"{lemma} {put}"]
+        return frame
+    # "Ahşap boyamayı bıraktım": what one did is itself the thing.
+    frame.readings = readings_of(lemma, rest, grammar) + carried
     return frame
+
+
+def drops_subject(text: str, grammar: Grammar) -> bool:
+    """Whether somebody is told to do something lasting and nobody is named: whoever was spoken of before."""
+    words = [trim(word) for word in text.split()]
+    if any(word[:1].isupper() and "'" not in word for word in words[1:]) or any(
+        own_noun(low_tr(word), grammar) for word in words
+    ):
+        return False
+    verbs = [verb for word in words if (verb := read_verb(low_tr(word), frozenset(grammar.verbs)))]
+    return bool(verbs) and not any(verb.first_person for verb in verbs) and _lasting(verbs[-1].lemma, grammar)
+
+
+def _lasting(lemma: str, grammar: Grammar) -> bool:
+    return lemma in grammar.words["states"] | grammar.words["announced"] and lemma not in (
+        "be",
+        "var",
+        "bekle",
+        "çık",
+        "geç",
+        "iste",
+    )
 
 
 def _infinitive(word: str, grammar: Grammar) -> str:

@@ -15,12 +15,15 @@ from aico_memory.domain.formation.turkish_phrases import (
     readings_of,
     subject_of,
 )
+from aico_memory.domain.formation.turkish_places import place_named, place_start
 from aico_memory.domain.formation.turkish_words import genitive, harden, maybe_cases, split_case, third_possessed
-from aico_memory.domain.formation.wording import squeeze
+from aico_memory.domain.formation.wording import COMMA, squeeze
 
 COPULA = re.compile(r"^(.{3,}?)(?:y?[ıiuü]m|y?[ıiuü]z)$")
 _HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
 _IS = re.compile(r"[dt][ıiuü]r$")
+# "negatifmiş"
+_SAID_TO_BE = re.compile(r"(?<=\w{4})y?m[ıiuü]ş$")
 EXIST = frozenset({"var", "yok", "vardı", "yoktu", "varmış", "yokmuş"})
 
 
@@ -38,7 +41,7 @@ def settle(frame: Frame) -> None:
     frame.ended = frame.ended and frame.negated
 
 
-def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:  # noqa: PLR0912
+def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:  # noqa: PLR0912, PLR0915
     while len(words) > 2 and low_tr(words[0]) in grammar.words["empty"]:
         words = words[1:]
     low = [low_tr(word) for word in words]
@@ -68,7 +71,7 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
         if favourite and at == 0:
             length = len(favourite.split()) + 1
             low[length - 1] = own_noun(low[length - 1], grammar) or low[length - 1]
-            if length < len(words) and third_possessed(low[length]) and length + 1 < len(words):
+            if length + 1 < len(words) and third_possessed(low[length]) and words[length][:1].islower():
                 length += 1
             frame.subject = Party(noun=" ".join(low[:length]), possessed=True)
             return _with_value(frame, words[length:])
@@ -77,13 +80,21 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
             frame.subject, frame.rest = Party(name=" ".join(words[:at])), f"benim {' '.join(low[at:])}"
             frame.readings = [f"be {frame.rest}"]
             return frame
-        if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if at == 0 else "")) and at + 1 < len(words):
+        thing = at == 0 and "".join(words[1:2])[:1].islower()
+        if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if thing else "")) and at + 1 < len(words):
             owner = own_noun(low_tr(whose), grammar) or whose.casefold()
             owner = " ".join([*low[:at], owner])
             reach = len(words) if frame.times else len(words) - 1
             end = possessed_end(low, at + 1, min(at + 4, reach), at + 1)
-            frame.subject = Party(owner=owner, noun=" ".join(low[at + 1 : end + 1]), possessed=True)
-            return _with_value(frame, words[end + 1 :])
+            noun, rest = " ".join(low[at + 1 : end + 1]), words[end + 1 :]
+            name = rest[0] if len(rest) > 1 and rest[0][:1].isupper() and rest[1][:1].islower() and "'" not in rest[0] else ""
+            kin = next((one for one in (noun[:-2], noun[:-1]) if one in grammar.relations), "")
+            if name and kin:
+                # "Ablamın kocası Serdar tesisatçı"
+                frame.subject = Party(owner=owner, noun=kin, name=name, possessed=True)
+                return _with_value(frame, rest[1:])
+            frame.subject = Party(owner=owner, noun=noun, possessed=True)
+            return _with_value(frame, rest)
         last = at == len(words) - 1
         if last and (low[at] in grammar.words["not_possessed"] or not frame.times):
             continue
@@ -103,6 +114,12 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
     if whole := _named_thing(words, low, grammar):
         frame.subject = Party(noun=" ".join(low[:whole]), possessed=True)
         return _with_value(frame, words[whole:])
+    if start := place_start(words, grammar):
+        # "Yedek anahtar mavi saksının altında"
+        frame.subject = Party(noun=" ".join(low[:start]), possessed=True)
+        frame.rest = f"@de {place_named(words[start:])}"
+        frame.readings = [f"be {frame.rest}"]
+        return frame
     length, found = subject_of(words, grammar, party)
     if found is None and frame.times and words:
         length, found = len(words), Party(noun=" ".join(low), possessed=True)
@@ -129,7 +146,8 @@ def _owner_of(frame: Frame, words: list[str], at: int, noun: str, grammar: Gramm
     while names < len(rest) and rest[names][:1].isupper() and "'" not in rest[names]:
         names += 1
     name = ""
-    if noun in grammar.relations and 0 < names < len(rest):
+    listed = names < len(rest) and rest[names] in ("ve", COMMA)
+    if noun in grammar.relations and 0 < names < len(rest) and not listed:
         name, rest = " ".join(rest[:names]), rest[names:]
     frame.subject = Party(noun=grammar.synonyms.get(noun, noun), name=name, possessed=True)
     return _with_value(frame, rest)
@@ -159,8 +177,15 @@ def _with_value(frame: Frame, words: list[str]) -> Frame | None:
         if not case and len(words[-1]) > 5 and words[-1][:1].islower():
             # "pizzadır"
             words = [*words[:-1], _IS.sub("", words[-1])]
+            words = [*words[:-1], _SAID_TO_BE.sub("", words[-1])]
         value = " ".join([*words[:-1], stem if case in ("@de", "@den") or "'" in words[-1] else words[-1]])
         frame.rest = f"{case} {value}" if case in ("@de", "@den", "@e") else value
+        beside = next((i for i, word in enumerate(words[:-1]) if "'" in word and split_case(word)[0] == "@le"), -1)
+        if beside >= 0 and not case:
+            # "Mehmet'le evli"
+            frame.rest = " ".join(words[beside + 1 :])
+            frame.readings = [f"be {frame.rest} @le {' '.join([*words[:beside], split_case(words[beside])[1]])}"]
+            return frame
         at = next((i for i, word in enumerate(words[:-1]) if "'" in word and split_case(word)[0] == "@de"), -1)
         if at >= 0 and not case:
             # "THY'de pilot"
@@ -210,8 +235,12 @@ def existential(frame: Frame, words: list[str], grammar: Grammar) -> Frame | Non
     noun = own_noun(last, grammar)
     if whose := next((genitive(word) for word in words if genitive(word)), ""):
         frame.subject = Party(owner=own_noun(low_tr(whose), grammar) or whose.casefold()) if whose else Party()
+        kin = own_noun(low_tr(words[0]), grammar) if genitive(words[1 if len(words) > 1 else 0]) else ""
+        if kin in grammar.relations and whose[:1].isupper():
+            # "Oğlum Can'ın …": who he is, beside what he has.
+            frame.subject, words = Party(noun=kin, name=whose, possessed=True), words[1:]
         words = [word for word in words if not genitive(word)]
-    body = [*words[:-1], noun or words[-1].split("'")[0]] if words else []
+    body = [*words[:-1], words[-1].split("'")[0] if "'" in words[-1] else noun or words[-1]] if words else []
     frame.rest = " ".join(body)
     frame.readings = readings_of("var", body, grammar)
     return frame

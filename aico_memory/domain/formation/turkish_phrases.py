@@ -12,12 +12,19 @@ from aico_memory.domain.formation.wording import COMMA, lower_in, squeeze
 # "hesabımı": a thing of one's own with an ending of case, never part of a name.
 # "toplantısı"
 _OWNED = re.compile("s[ıiuü]$")
+_OF_A_PLACE = re.compile(
+    "(?:okulu|lisesi|üniversitesi|koleji|hastanesi|bankası|belediyesi|şirketi|fakültesi|müzesi|kulübü|kursu)$"
+)
 _MINE_CASED = re.compile("m(?:[ıiuü]z)?[ıiuüae]$")
 
 
 def low_tr(word: str) -> str:
     """Lower case by the Turkish alphabet."""
     return lower_in(word, "tr")
+
+
+# What has a name in front of it.
+_OF_A_NAME = re.compile(r"^(?:proje|ekib|takım|bölüm|kampanya|uygulama)\w+")
 
 
 def own_noun(word: str, grammar: Grammar) -> str:
@@ -33,7 +40,12 @@ def of_a_thing(low: list[str], at: int, grammar: Grammar) -> str:
     if match is None or len(low) < at + 3 or low[at] in grammar.words["adverbs"]:
         return ""
     return (
-        match[1] if any(third_possessed(word) and word not in grammar.words["adverbs"] for word in low[at + 1 : at + 3]) else ""
+        match[1]
+        if any(
+            word in grammar.words["time_nouns"] or (third_possessed(word) and word not in grammar.words["adverbs"])
+            for word in low[at + 1 : at + 3]
+        )
+        else ""
     )
 
 
@@ -53,9 +65,13 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
     events = grammar.words["events"]
     event = next((at for at, word in enumerate(low[:5]) if {word, word[:-1], _OWNED.sub("", word)} & events), -1)
     if event >= 0 and not any("'" in word for word in words[: event + 1]):
-        return event + 1, Party(noun=" ".join(low[: event + 1]), possessed=True)
+        last = own_noun(low[event], grammar) or next(
+            (one for one in (_OWNED.sub("", low[event]), low[event]) if one in events), low[event]
+        )
+        return event + 1, Party(noun=" ".join([*low[:event], last]), possessed=True)
     for at in range(min(4, len(words))):
-        if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if at == 0 else "")) and at + 1 < len(words):
+        thing = at == 0 and "".join(words[1:2])[:1].islower()
+        if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if thing else "")) and at + 1 < len(words):
             owner = own_noun(low_tr(whose), grammar) or whose.casefold()
             end = possessed_end(low, at + 1, min(at + 4, len(words)), -1)
             if end > 0:
@@ -72,10 +88,19 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
             name = " ".join(words[at + 1 : at + 1 + names]) if related else ""
             return at + 1 + (names if related else 0), Party(noun=full, name=name, possessed=True)
     names = 0
-    while names < len(words) and words[names][:1].isupper() and "'" not in words[names] and not split_case(words[names])[0]:
+    while (
+        names < len(words)
+        and words[names][:1].isupper()
+        and "'" not in words[names]
+        and (low[names] in grammar.words["not_cased"] or not split_case(words[names])[0])
+    ):
         names += 1
-    if names > 1 and _case_follows(words, names):
+    if names > 1 and (_case_follows(words, names) or (names < len(words) and _OF_A_NAME.match(low[names]))):
+        # "Pınar Orion projesini yönetiyor"
         names = 1
+    if names == 1 and len(words) > 1 and _OF_A_PLACE.search(low[1].partition("'")[0]) and "'" in words[1]:
+        # "Cumhuriyet Ortaokulu'na gidiyor": the first word is of the place, whoever goes there.
+        return 0, None
     if names and (names > 1 or words[0].casefold() not in grammar.words["nouns"]):
         common = low[0] in grammar.words["events"] or low[-1] in grammar.words["events"]
         if not common:
@@ -83,8 +108,11 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
     end = next((i for i, word in enumerate(words) if split_case(word)[0] or low[i] in ("saat", "her")), len(words))
     if end and end < len(words) and low[0] not in ("bir", "yeni"):
         return end, Party(noun=" ".join(low[:end]), possessed=True)
-    if len(words) >= 1 and low[0] in grammar.words["events"]:
+    if low[0] in grammar.words["events"]:
         return 1, Party(noun=low[0], possessed=True)
+    if len(words) in (2, 3) and third_possessed(low[-1]) and low[-1].endswith(("sı", "si", "su", "sü")):
+        # "site projesi (devam ediyor)"
+        return len(words), Party(noun=" ".join(low), possessed=True)
     return 0, None
 
 
@@ -104,13 +132,19 @@ def chunks_of(words: list[str], grammar: Grammar, whole_names: bool = False) -> 
             current = []
             continue
         case, stem = split_case(word)
-        if low in grammar.words["not_cased"] or (whole_names and word[:1].isupper() and "'" not in word):
+        if low in grammar.words["not_cased"] | grammar.words["nominative"] or (
+            whole_names and word[:1].isupper() and "'" not in word
+        ):
             case, stem = "", word
         if case and case != "@gen":
             if "'" in word:
                 # A name takes only the names in front of it along.
                 start = len(current)
-                while start and current[start - 1][:1].isupper() and not _MINE_CASED.search(low_tr(current[start - 1])):
+                while (
+                    start
+                    and any(letter.isupper() for letter in current[start - 1])
+                    and not _MINE_CASED.search(low_tr(current[start - 1]))
+                ):
                     start -= 1
                 if current[:start]:
                     found.append(("", current[:start]))
@@ -139,6 +173,19 @@ def readings_of(lemma: str, words: list[str], grammar: Grammar) -> list[str]:
     return found
 
 
+def _each(words: list[str], case: str) -> list[str]:
+    """ "penisiline ve kediye": every member of the list stands in that case."""
+    found = list(words)
+    for at, word in enumerate(words):
+        if at + 1 == len(words) or words[at + 1] not in ("ve", COMMA):
+            continue
+        compound = at > 0 and words[at - 1] not in ("ve", COMMA)
+        found[at] = dict(maybe_cases(word, compound=compound)).get(case, word)
+    if words and words[-1] not in ("ve", COMMA):
+        return words
+    return found
+
+
 def _read_with(lemma: str, words: list[str], grammar: Grammar, whole_names: bool) -> list[str]:
     chunks = chunks_of(words, grammar, whole_names)
     marked = [f"{case} {' '.join(part)}" for case, part in chunks if case]
@@ -155,13 +202,13 @@ def _read_with(lemma: str, words: list[str], grammar: Grammar, whole_names: bool
             ]
             heads.append(f"@i {' '.join(listed)}") if listed != bare else None
         heads += [
-            f"{case} {' '.join([*bare[:-1], stem])}"
+            f"{case} {' '.join([*_each(bare[:-1], case), stem])}"
             for case, stem in _maybe(bare[-1], len(bare) > 1 and bare[-2] not in ("ve", COMMA), grammar)
         ]
         if len(bare) > 1:
             # A marked phrase in front of a bare object: "Ankara'ya taşındım" needs none, "fıstığa alerjim var" does.
             heads += [
-                f"{' '.join(bare[at + 1 :])} {case} {' '.join([*bare[:at], stem])}"
+                f"{' '.join(bare[at + 1 :])} {case} {' '.join([*_each(bare[:at], case), stem])}"
                 for at in range(len(bare) - 1)
                 for case, stem in _maybe(bare[at], False, grammar)
                 if case != "@le"

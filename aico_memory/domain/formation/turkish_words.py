@@ -43,9 +43,8 @@ _CASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 # "konuşabiliyorum": who can, does.
 _ABLE = re.compile(f"y?{_A}bil(?={_H}(?:r|yor))")
 # Nouns whose n is their own: zeytin-den, but evi-n-den.
-_WITH_N = frozenset(
-    {"zeytin", "oyun", "koyun", "kadın", "altın", "tütün", "yayın", "basın", "düğün", "sabun", "bütün", "kayın"}
-)
+_WITH_N = frozenset({"zeytin", "oyun", "koyun", "kadın", "tütün", "yayın", "basın", "düğün", "sabun", "bütün", "kayın"})
+_SHORT = frozenset({"suya", "çaya", "köye"})
 _VOICELESS = "fstkçşhp"
 _HARD = {"ğ": "k", "b": "p", "c": "ç"}
 
@@ -134,7 +133,7 @@ def _agrees(stem: str, ending: str) -> bool:
 
 
 def maybe_cases(word: str, known: Set[str] = frozenset(), compound: bool = False) -> list[tuple[str, str]]:
-    """Readings of a word without apostrophe as dative, accusative or instrumental; a known word has no accusative."""
+    """Readings of a word without apostrophe as dative, accusative or instrumental; a known word has only the last."""
     if "'" in word or len(word) < 3:
         return []
     low, found = lower_in(word, "tr"), []
@@ -151,9 +150,9 @@ def maybe_cases(word: str, known: Set[str] = frozenset(), compound: bool = False
             # "arı sokmasına"
             found.append((case, word[: len(compounded[1])]))
             continue
-        if match and len(match[1]) >= 2:
+        if match and len(match[1]) >= (3 if case == "@e" and match[2] == "y" and low not in _SHORT else 2):
             stem = word[: len(match[1])]
-            if case == "@i" and low in known:
+            if case in ("@i", "@e") and low in known:
                 continue
             if low[len(stem) : len(stem) + 1] == "y" and f"{lower_in(stem, 'tr')}y" in known:
                 # çay, köy: the y is the word's own.
@@ -182,6 +181,9 @@ def unpossessed(word: str, known: Set[str]) -> str:
         shorter[:-1] + "u" + shorter[-1:],
         shorter[:-1] + "ı" + shorter[-1:],
     ]
+    if len(shorter) > 2 and shorter[-1] == shorter[-2]:
+        # "hattım": hat.
+        candidates.append(shorter[:-1])
     if base[:-1].endswith(("lar", "ler")) and len(base) > 5:
         # "hobilerim": of many.
         candidates.append(base[:-4])

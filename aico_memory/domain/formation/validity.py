@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.when import TimePhrase
+from aico_memory.domain.formation.when import HABIT, TimePhrase
 from aico_memory.domain.memory import OPEN
+
+_DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +24,33 @@ class Validity:
     bounded: bool = False
 
 
-def validity_of(frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar, sudden: bool) -> Validity:
+def validity_of(  # noqa: PLR0912
+    frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar, sudden: bool
+) -> Validity:
     """`sudden` is what happens at a moment (moving) and holds from then on; anything else is a state."""
-    start, until, named_start, bounded = said_at_us, OPEN, False, False
+    start, until, named_start, bounded, since = said_at_us, OPEN, False, False, 0
     past = frame.past or frame.once or frame.perfect
     for number in frame.times:
         phrase = phrases[number]
+        if phrase.kind == HABIT:
+            continue
         span = phrase.bounds(past)
-        if phrase.kind in ("since", "from", "held"):
+        if phrase.kind == "from" and 0 <= said_at_us - phrase.past[0] < _DAY_US:
+            # "From 1 April", said on that day.
+            span = phrase.past
+        if phrase.kind == "from" and frame.perfect:
+            # "I've been hired, starting in June": what is done announces; the nearer beginning is meant.
+            start, named_start = min((phrase.future[0], phrase.past[0]), key=lambda at: abs(at - said_at_us)), True
+        elif phrase.kind in ("since", "from", "held"):
             start, named_start = span[0], True
+            since = phrase.past[0] if phrase.kind == "from" else start
         elif phrase.kind in ("until", "lasting"):
             until, bounded = span[1], True
+            # "From 1 January to 30 June", said in between.
+            start = since if start > until and since else start
+        elif phrase.kind == "at" and not past and frame.verb in grammar.words["aims"]:
+            # "I'm training for a race in October": the race is then, the training is now.
+            continue
         elif sudden or frame.begun or frame.ended or frame.negated:
             # A span that holds the moment of speaking ("this week I moved") began before it.
             begins = span[0] if not (past and span[0] > said_at_us) else said_at_us

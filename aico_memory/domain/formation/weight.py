@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aico_memory.domain.formation.attributes import LOCATION, TIME, Found
+from aico_memory.domain.formation.attributes import FREQUENCY, LOCATION, TIME, Found
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -23,6 +23,8 @@ def confidence_of(frame: Frame, found: Found, value: str, tables: FormationTable
     well-known predicate reads is kept where it names something (a name, a number) or tells a
     lasting state, of the speaker or of somebody one knows.
     """
+    if found.predicate == FREQUENCY:
+        return STATED
     known = tables.predicates.get(found.predicate)
     short = 0 < len(value.split()) <= MOST_WORDS + 1
     if found.predicate == TIME:
@@ -38,7 +40,20 @@ def confidence_of(frame: Frame, found: Found, value: str, tables: FormationTable
         return WEAK
     if known is not None or frame.verb in grammar.words["states"] or frame.verb in grammar.words["sudden"]:
         return INFERRED
+    if _is_habit(frame, grammar):
+        return INFERRED
     return INFERRED if any(trim(word)[:1].isupper() for word in value.split()) and grammar.code != "de" else WEAK
+
+
+def _is_habit(frame: Frame, grammar: Grammar) -> bool:
+    """What somebody is told to do now or always: no event, no wish, and not left to be guessed who."""
+    now = not (frame.past or frame.perfect or frame.future or frame.once or frame.begun)
+    return (
+        now
+        and not frame.inherited
+        and frame.verb not in grammar.words["no_open"]
+        and frame.verb not in grammar.words["copulas"]
+    )
 
 
 def _is_somebody(frame: Frame, found: Found, grammar: Grammar) -> bool:

@@ -25,6 +25,8 @@ from aico_memory.domain.memory import OPEN
 
 # "the 20th", "20."
 _DAY_ALONE = re.compile(r"(?:the )?(\d{1,2})(?:\.|st|nd|rd|th)")
+# What recurs: it has neither beginning nor end.
+HABIT = "habit"
 DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
 _EDGES = ("end_words", "start_words", "middle_words")
 _KINDS = ("since", "from", "until", "held", "lasting", "ago", "ahead", "at")

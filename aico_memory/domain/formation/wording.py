@@ -12,16 +12,28 @@ _APOSTROPHES = str.maketrans(
 _PASTED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"\s*(?:>|\|)")
 _QUOTATION = re.compile(r'"[^"\n]*"')
+_SPOKEN = re.compile(r"\"(?:I|I'm|I've|we|ich|wir|ben|biz)\b", re.IGNORECASE)
 # Words of a quotation that may still be a name or a title.
 LONGEST_TITLE = 6
+LONGEST_VALUE = 4
 _SPACES = re.compile(r"\s+")
+# What is read of a message, of one of its sentences, and of a run without a space (a link, a key, a slip of a finger): the
+# rules look back and forth in these, and one message must not hold up everybody's. The record has all of it.
+MOST_READ, LONGEST_SENTENCE, LONGEST_RUN, KEPT_OF_RUN = 20_000, 1_000, 200, 80
+_GAPS = re.compile(r"[^\S\n]{2,}")
+_EMPTY_LINES = re.compile(r" ?\n(?: ?\n){2,}")
+# Scripts that do not space their words are left alone.
+_ENDLESS = re.compile(rf"[^\s\u0e00-\u0e7f\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{{{LONGEST_RUN},}}")
 # Not after a number ("3. Mai", "10.30") nor after a short title ("Dr. Weber").
 _SENTENCES = re.compile(
     r"(?<=[!?…;])\s+|(?<!\b[A-ZÄÖÜ])(?<!\b\d)(?<!\b\d\d)(?<!\bDr)(?<!\bSt)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bca)\.\s+|\n+"
 )
+# The stop behind a number that does not open its line ("1. First of all").
+_NUMBERED = re.compile(r"(?<=\w \d)\.\s+|(?<=\d\d)\.\s+|(?<=[^\W\d]\d)\.\s+")
 _DASHES = re.compile(r"\s+[-–—]+\s+|[–—]")
 # Stands for a comma where words are taken apart one by one.
 COMMA = "⸴"
+_CUT = re.compile(rf"\s*{COMMA}\s*|,\s+")
 _EDGES = ' \t,.;:!?…"()[]-–—*'
 
 
@@ -30,11 +42,22 @@ def even(text: str) -> str:
     return unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
 
 
+def readable(text: str) -> str:
+    """The beginning of a text, with what is endless in it shortened: gaps, empty lines, runs without a space."""
+    text = _EMPTY_LINES.sub("\n\n", _GAPS.sub(" ", text[:MOST_READ]))
+    return _ENDLESS.sub(lambda match: match.group()[:KEPT_OF_RUN], text)
+
+
 def own_words(text: str) -> str:
     """The text without what somebody else wrote: quoted lines, pasted code, and quotations too long for a title."""
     text = even(_PASTED.sub("\n", text))
     text = "\n".join(line for line in text.splitlines() if not _QUOTED_LINE.match(line))
-    return _QUOTATION.sub(lambda match: match.group() if len(match.group().split()) <= LONGEST_TITLE else " ", text)
+    return _QUOTATION.sub(lambda match: match.group() if _may_be_title(match.group()) else " ", text)
+
+
+def _may_be_title(quoted: str) -> bool:
+    """Whether what stands in quotation marks is a name; what begins with "I" is what somebody said."""
+    return len(quoted.split()) <= LONGEST_TITLE and not _SPOKEN.match(quoted)
 
 
 def lower(text: str) -> str:
@@ -51,11 +74,20 @@ def lower_in(text: str, language: str) -> str:
     return lower(text)
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a message, dashes read as commas, without their final stop but with a question mark."""
+def sentences(text: str, openers: tuple[re.Pattern[str], ...] = ()) -> list[str]:
+    """The sentences of a message, dashes read as commas, without their final stop but with a question mark.
+
+    `openers` are what starts a sentence even behind a number with a stop ("… a Pixel 8. The number …").
+    """
     found = []
-    for line in _SENTENCES.split(_DASHES.sub(", ", even(text))):
+    text = _DASHES.sub(", ", even(text))
+    for match in reversed(list(_NUMBERED.finditer(text))) if openers else ():
+        if any(opener.match(text, match.end()) for opener in openers):
+            text = f"{text[: match.start()]}\n{text[match.end() :]}"
+    for line in _SENTENCES.split(text):
         sentence = _SPACES.sub(" ", line).strip(" .;,")
+        if len(sentence) > LONGEST_SENTENCE:
+            sentence = sentence[:LONGEST_SENTENCE].rpartition(" ")[0]
         if sentence:
             found.append(sentence)
     return found
@@ -68,7 +100,20 @@ def trim(text: str) -> str:
 
 def first_of(text: str) -> str:
     """What stands before the first comma, save one between numbers."""
-    return re.split(rf"\s*{COMMA}\s*|,\s+", text, maxsplit=1)[0]
+    return _CUT.split(text, maxsplit=1)[0]
+
+
+def is_value(text: str) -> bool:
+    """Whether a few words are a value by themselves: a name or a number."""
+    return len(text.split()) <= LONGEST_VALUE and (text[:1].isupper() or any(letter.isdigit() for letter in text))
+
+
+_SHOUTED = re.compile(r"[!?]*![!?]*(?=\s|$)")
+
+
+def calmly(text: str) -> str:
+    """The text with its exclamations told plainly ("engaged!!!" -> "engaged.", "really?!" -> "really?")."""
+    return _SHOUTED.sub(lambda match: "?" if "?" in match.group() else ".", text)
 
 
 def commas(text: str) -> str:

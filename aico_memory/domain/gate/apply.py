@@ -21,6 +21,7 @@ from aico_memory.domain.gate.synthesis import synthesise
 from aico_memory.domain.graph.relations import Relation, relate
 from aico_memory.domain.memory import Evidence, Evolution, Memory
 from aico_memory.domain.strength.confidence import contradicted
+from aico_memory.domain.strength.forgetting import awakened
 from aico_memory.domain.strength.retention import used
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
@@ -114,6 +115,9 @@ def _chained(new: Statement, decision: Decision, standing: Standing, figures: Me
             held = replace(decision, action="CANDIDATE", rule="immutable", reason="An immutable item would change",
                            target=old.memory_id, instead=decision.action)  # fmt: skip
             return _beside(new, held, "candidate", figures)
+        if old is not None and old.status != "active" and memory.status == "active":
+            # What replaced it turned out to be wrong: it holds again, so it rests no longer.
+            memory = awakened(memory, new.received_at_us)
         if old is not None and mine:
             memory = reinforced(memory, new, standing.evidence_of(memory_id), figures)
         if old is not None:
@@ -230,11 +234,11 @@ def _echoed(new: Statement, decision: Decision, standing: Standing, figures: Mem
 
 
 def reinforced(memory: Memory, new: Statement, evidence: int, figures: MemoryModelSettings) -> Memory:
-    """Said again: it lasts longer, and is believed as the mean of all that said it, each repetition weighing more."""
+    """Said again: it wakes, lasts longer, and is believed as the mean of all that said it, each repetition weighing more."""
     count = max(evidence, 1)
     again = min(new.confidence * (1 + figures.confidence.repetition * count), 1.0)
     confidence = min(max((memory.confidence * count + again) / (count + 1), 0.0), 1.0)
-    lasting = used(memory, new.received_at_us, figures.retention)
+    lasting = used(awakened(memory, new.received_at_us), new.received_at_us, figures.retention)
     return replace(
         lasting, confidence=confidence, importance=max(memory.importance, new.importance),
         reference_count=memory.reference_count + 1, last_referenced_us=max(memory.last_referenced_us, new.received_at_us),

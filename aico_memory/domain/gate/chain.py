@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aico_memory.domain.gate.statement import WITHDRAW, Statement
+from aico_memory.domain.gate.statement import LAPSE, WITHDRAW, Statement
 from aico_memory.domain.memory import OPEN
 
 
@@ -108,7 +108,7 @@ class _Chain:
 
     def hear(self, said: Statement) -> None:
         acts = {"assert": self._assert, "correct": self._correct, "end": self._end, "retract": self._retract,
-                WITHDRAW: self._withdraw}  # fmt: skip
+                WITHDRAW: self._withdraw, LAPSE: self._lapse}  # fmt: skip
         acts[said.fact.act](said)
 
     def _assert(self, said: Statement) -> None:
@@ -128,7 +128,8 @@ class _Chain:
                 # "Until Friday" stands, and so does what holds again from then on.
                 same.statements.append(said)
                 return
-            same = None
+            # An exception beside what holds without an end: it is the latter that was said again.
+            same = self._same(said.fact.object_key, from_us, OPEN, said.said_at_us, bounded=False)
         successor = same.id if same else said.statement_id
         self._make_room(said, from_us, successor)
         ahead = self._next_start(said.fact.object_key, max(from_us, said.said_at_us))
@@ -207,6 +208,15 @@ class _Chain:
         if target is not None:
             target.learn(said, target.until_us, "disabled", b"", "deleted")
 
+    def _lapse(self, said: Statement) -> None:
+        """Nothing confirmed it for too long. Void where something that was said before has arrived since and confirms it."""
+        end_us = said.fact.valid_from_us
+        target = self._named(said.fact.object_key, end_us - 1)
+        if target is None or end_us > target.until_us or target.phases[-1].status != "active":
+            return
+        if all(one.received_at_us <= said.received_at_us for one in target.statements):
+            target.learn(said, max(end_us, target.from_us), "expired", b"", "nothing confirmed it")
+
     def _add(
         self,
         said: Statement,
@@ -239,11 +249,12 @@ class _Chain:
         until_us = max(min(end_us, link.until_us), link.from_us)
         link.learn(said, until_us, "active" if until_us > said.said_at_us else status, by, reason)
 
-    def _same(self, object_key: str, from_us: int, until_us: int, now_us: int) -> _Link | None:
+    def _same(self, object_key: str, from_us: int, until_us: int, now_us: int, *, bounded: bool = True) -> _Link | None:
         """The segment of this value that overlaps the interval; what holds now before what began last."""
         found = [
             one for one in self.links
             if one.object_key == object_key and one.held and one.from_us < until_us and from_us < one.until_us
+            and (bounded or not one.bounded)
         ]  # fmt: skip
         return max(found, key=lambda one: (one.covers(now_us), one.from_us), default=None)
 

@@ -66,7 +66,7 @@ def resolved(
             and one.known.memory.status == "active" and one.known.object_key != fact.object_key
             and one.known.memory.scope == new.scope
         ]  # fmt: skip
-        newest = max(left, key=lambda one: (one.memory.said_at_us, one.memory.memory_id), default=None)
+        newest = max(left, key=lambda one: one.memory.said_order, default=None)
         return replace(new, fact=replace(fact, corrected=newest.object_key if newest else ""))
     value = fact.corrected or (fact.object_key if fact.act in CLOSING else "")
     if fact.predicate and value and not fact.single_valued:
@@ -97,7 +97,7 @@ def _in_its_form(new: Statement, named: str, neighbours: Sequence[Neighbour], sa
     alike = [key for key in objects if same_object(named, key)]
     if named in objects or not alike:
         return named
-    return max(alike, key=lambda key: (objects[key].said_at_us, objects[key].memory_id))
+    return max(alike, key=lambda key: objects[key].said_order)
 
 
 def decide(

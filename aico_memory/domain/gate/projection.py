@@ -27,7 +27,7 @@ def memory_of(statement: Statement, retention: RetentionSettings, status: str = 
         confidence=statement.confidence, importance=statement.importance, last_referenced_us=statement.received_at_us,
         valence=statement.valence, arousal=statement.arousal, emotion=statement.emotion, flashbulb=statement.flashbulb,
         pinned=statement.flashbulb, write_source=statement.write_source, data_source=DATA_SOURCE.get(statement.role, "system"),
-        entities=fact.entities, speaker=statement.speaker,
+        entities=fact.entities, speaker=statement.speaker, heard=statement.heard,
     )  # fmt: skip
     return encoded(memory, retention)
 
@@ -65,7 +65,7 @@ def validity_on(memory: Memory, segment: Segment, ids: dict[bytes, bytes]) -> Me
         recorded_at_us=segment.lead.said_at_us, valid_from_us=last.from_us, valid_until_us=last.until_us,
         status=last.status, invalidated_at_us=_known_since_us(segment) if closed else OPEN,
         superseded_by=ids.get(last.by) if last.by else None,
-        temporal_type="time_bounded" if bounded else "persistent",
+        temporal_type="time_bounded" if bounded else "persistent", heard=segment.lead.heard,
         updated_at_us=max(last.known_us, segment.statements[-1].said_at_us),
     )  # fmt: skip
 

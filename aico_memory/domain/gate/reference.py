@@ -12,8 +12,9 @@ from typing import Final
 
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.gate.statement import CLOSING, NEWEST, Known, Statement
+from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.matching import equal_object, same_head, same_object
-from aico_memory.domain.recall.timeline import MEMBERSHIPS, THINGS
+from aico_memory.domain.recall.timeline import GIVEN_UP, MEMBERSHIPS, THINGS
 
 # Predicates so general that an end of them ("I sold the X") may mean any other with that object.
 LOOSE: Final = frozenset({"owns", "uses"})
@@ -25,9 +26,9 @@ _BELIEVED: Final = frozenset({"active", "superseded", "expired"})
 def referred(new: Statement, stored: Sequence[Known]) -> Statement:
     """The statement in terms of what is stored; unchanged where nothing stored is meant."""
     items = [one for one in stored if _may_be_meant(one, new)]
-    fact = _of_known_subject(new.fact, items)
+    fact = _in_full(_of_known_subject(new.fact, items), items)
     if fact.act == "assert":
-        fact = _left_behind(fact, items)
+        fact = _left_behind(_of_pupil(fact, items), items)
     elif fact.act == "correct":
         fact = _corrected(fact, items, new.said_at_us)
     elif fact.act in CLOSING:
@@ -55,24 +56,48 @@ def _of_known_subject(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
     return replace(fact, subject=alike[0]) if len(alike) == 1 else fact
 
 
+def _in_full(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
+    """ "My contract" is the mobile contract, where no other is known."""
+    kind, _, noun = fact.predicate.partition(":")
+    theirs = {one.predicate for one in items if one.subject == fact.subject}
+    if not noun or " " in noun or fact.predicate in theirs:
+        return fact
+    longer = [one for one in theirs if one.startswith(f"{kind}:") and one.endswith(f" {noun}")]
+    return replace(fact, predicate=longer[0]) if len(longer) == 1 else fact
+
+
+def _of_pupil(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
+    """ "Lily started at St Anne's": a school, where she goes to one and works nowhere."""
+    if fact.predicate != "employer" or fact.subject == SPEAKER:
+        return fact
+    theirs = {one.predicate for one in items if one.subject == fact.subject and one.memory.valid_until_us == OPEN}
+    return replace(fact, predicate="school") if "school" in theirs and "employer" not in theirs else fact
+
+
 def _left_behind(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
     """ "From X to Y": whatever X was, Y is now; X in the form in which it is stored."""
     if fact.corrected in ("", NEWEST):
         return fact
+    # "I'm back to X" speaks of an X that is over.
+    back = fact.corrected == fact.object_key
     own = _alike(_group(fact, items), fact.corrected, fact.language)
-    if own:
+    if own and not back:
         return replace(fact, corrected=_newest(own).object_key)
+    if fact.single_valued and any(one.memory.valid_until_us == OPEN for one in _group(fact, items)):
+        # "I switched from Android to an iPhone 16": the phone is another one, whatever Android was.
+        return fact
     # What ended at the same moment was ended by the same message ("I sold the Golf, I drive a Zoe now").
     meant = [
         one for one in items
-        if one.subject == fact.subject and one.memory.valid_until_us >= fact.valid_from_us
+        if one.subject == fact.subject and (back or one.memory.valid_until_us >= fact.valid_from_us)
         and not one.predicate.startswith(_APART)
     ]  # fmt: skip
     meant = _alike(meant, fact.corrected, fact.language)
     if not meant:
         return fact
     was = _newest(meant)
-    return replace(fact, predicate=was.predicate, single_valued=was.single_valued, corrected=was.object_key)
+    left = "" if back else was.object_key
+    return replace(fact, predicate=was.predicate, single_valued=was.single_valued, corrected=left)
 
 
 def _corrected(fact: FormedFact, items: Sequence[Known], new_at_us: int) -> FormedFact:
@@ -120,7 +145,7 @@ def _targets(fact: FormedFact, named: str, items: Sequence[Known]) -> Sequence[K
     found = _alike(group, named, fact.language)
     if not found and fact.act == "end" and fact.predicate in MEMBERSHIPS:
         # "I left X": whichever of these X was.
-        found = [one for one in mine if one.predicate in MEMBERSHIPS and _equal(one, named, fact.language)]
+        found = [one for one in mine if one.predicate in MEMBERSHIPS | GIVEN_UP and _equal(one, named, fact.language)]
     if not found and (fact.predicate in LOOSE or fact.act != "end"):
         found = _alike(mine, named, fact.language)
     return found
@@ -141,4 +166,4 @@ def _equal(one: Known, named: str, language: str) -> bool:
 
 def _newest(items: Sequence[Known]) -> Known:
     """What holds before what is over, then what was said last."""
-    return max(items, key=lambda one: (one.memory.status == "active", one.memory.said_at_us, one.memory.memory_id))
+    return max(items, key=lambda one: (one.memory.status == "active", one.memory.said_order))

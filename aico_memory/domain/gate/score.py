@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,9 @@ from aico_memory.domain.strength.confidence import written_confidence
 from aico_memory.domain.strength.importance import Channels, importance_of
 from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.write_path import ScoreSettings
+
+# A sentence up to its question mark, in the scripts that have one of their own, too.
+_QUESTION = re.compile(r"[^.!?\u3002\uff01\uff1f\u061f\n]+[?\uff1f\u061f]")
 
 
 class Similar(NamedTuple):
@@ -44,6 +48,12 @@ def reward(similar: Sequence[Similar], figures: ScoreSettings) -> float:
     near = [one for one in similar if one.similarity >= figures.similar_from]
     values = [one.utility for one in near] + [one.skill_utility for one in near if one.skill_utility is not None]
     return _unit(sum(values) / len(values)) if values else figures.unknown_reward
+
+
+def asked_in(text: str, figures: ScoreSettings) -> str:
+    """The last question of a text that is long enough to tell what it is about; empty where it asks nothing."""
+    found = [one.strip() for one in _QUESTION.findall(text)]
+    return next((one for one in reversed(found) if len(one) >= figures.question_characters), "")
 
 
 def attention(query_similarities: Sequence[float], figures: ScoreSettings) -> float:

@@ -13,6 +13,9 @@ from aico_memory.domain.memory import OPEN, Memory, Scope
 CLOSING: Final = frozenset({"end", "retract"})
 # Said by nobody: a person deleted the item, which is a demand and no statement about the world.
 WITHDRAW: Final = "withdraw"
+# Said by nobody: nothing confirmed the value for so long that it is no longer held for true.
+LAPSE: Final = "lapse"
+UNSAID: Final = frozenset({WITHDRAW, LAPSE})
 # Stands for the value said last, where a change names only what is new ("I switched to tea").
 NEWEST: Final = "*"
 
@@ -45,11 +48,13 @@ class Statement:
     flashbulb: bool = False
     # A JSON object: the metadata of its message and, where a model read it, which one; goes with its evidence.
     metadata_json: str = ""
+    # Place on the bus: tells apart what was said at one moment, which need not be a microsecond.
+    heard: int = 0
 
     @property
-    def order(self) -> tuple[int, bytes, int]:
-        """Statements are ordered by when they were said, whenever they arrive."""
-        return self.said_at_us, self.event_id, self.place
+    def order(self) -> tuple[int, int, bytes, int]:
+        """Statements are ordered by when they were said, whenever they arrive; those of one moment as they arrived."""
+        return self.said_at_us, self.heard, self.event_id, self.place
 
     @property
     def key(self) -> str:
@@ -87,10 +92,19 @@ def in_chains(statement: Statement, closing_id: bytes) -> tuple[Statement, ...]:
     return replace(statement, statement_id=closing_id, fact=closed), told
 
 
-def withdrawal(statement: Statement, statement_id: bytes, event_id: bytes, at_us: int) -> Statement:
+def withdrawal(statement: Statement, statement_id: bytes, event_id: bytes, at_us: int, heard: int) -> Statement:
     """What a deletion leaves among the statements of its key, so that the same said again is a new item."""
     fact = replace(statement.fact, act=WITHDRAW, corrected="", valid_until_us=OPEN)
-    return replace(statement, statement_id=statement_id, event_id=event_id, said_at_us=at_us, fact=fact)
+    return replace(statement, statement_id=statement_id, event_id=event_id, said_at_us=at_us, heard=heard, fact=fact)
+
+
+def lapse(statement: Statement, statement_id: bytes, event_id: bytes, ended_us: int, at_us: int) -> Statement:
+    """What running out leaves among the statements of its key, so that whatever is said later finds it ended.
+
+    It was decided at `at_us` by the clock that also tells when statements were received, on everything received by then.
+    """
+    fact = replace(statement.fact, act=LAPSE, corrected="", valid_from_us=ended_us, valid_until_us=OPEN)
+    return replace(statement, statement_id=statement_id, event_id=event_id, said_at_us=at_us, received_at_us=at_us, fact=fact)
 
 
 @dataclass(frozen=True, slots=True)

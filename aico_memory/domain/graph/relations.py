@@ -13,7 +13,9 @@ from aico_memory.errors import InvalidMessage
 from aico_memory.settings.memory_model import GraphSettings
 
 # These carry history or meaning that nothing else holds.
-NEVER_PRUNED: Final = frozenset({"supersedes", "contradicts", "causes"})
+SUPERSEDES: Final = "supersedes"
+ELABORATES: Final = "elaborates"
+NEVER_PRUNED: Final = frozenset({SUPERSEDES, "contradicts", "causes"})
 # The lowest goes first.
 PRUNE_PRIORITY: Final = {"related_to": 0, "same_entity": 1, "elaborates": 2}
 TYPES: Final = NEVER_PRUNED | PRUNE_PRIORITY.keys()

@@ -46,8 +46,20 @@ def fold(text: str) -> str:
 
 def table_of(code: str, content: Mapping[str, object]) -> PhraseTable:
     """A table from its file's content; ValueError names the key that is wrong."""
-    # `facts` and `signals` are read by the fact rules.
-    known = {"name", "spaced", "greetings", "acknowledgements", "negations", "intents", "sentiments", "facts", "signals"}
+    # `facts`, `tellings` and `signals` are read by the fact rules.
+    known = {
+        "name",
+        "spaced",
+        "greetings",
+        "acknowledgements",
+        "negations",
+        "intents",
+        "sentiments",
+        "facts",
+        "tellings",
+        "plausible",
+        "signals",
+    }
     if unknown := set(content) - known:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
     intents, sentiments = _labels(content, "intents", INTENTS), _labels(content, "sentiments", SENTIMENTS)

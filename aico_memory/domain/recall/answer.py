@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from aico_memory.domain.formation.formed import SPEAKER
-from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.standing import COUNT
 from aico_memory.domain.memory import OPEN
+from aico_memory.domain.recall.broader import answered_broadly
 from aico_memory.domain.recall.groups import Group, grouped, head_of, kin
-from aico_memory.domain.recall.matching import covered, same_head, stems
+from aico_memory.domain.recall.matching import covered, stems
+from aico_memory.domain.recall.on_days import done_on, weekday_asked
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.timeline import ATTRIBUTE, THINGS, Held, at
+from aico_memory.domain.recall.subjects import known_by_name, names_a_stranger, subjects_of
+from aico_memory.domain.recall.timeline import ATTRIBUTE, Held, at
+from aico_memory.domain.recall.yes_no import decided, names
 
+# What others do may be what they do in their free time; of oneself one asks for either.
+OF_OTHERS = frozenset({"role"})
+# What tells how often something is done, and what asks for it.
+FREQUENCY, OFTEN = "frequency", "often"
 # Texts -> how like the question each is, −1 … 1.
 Similarity = Callable[[Sequence[str]], Sequence[float]]
 
@@ -29,9 +39,11 @@ class RecallFigures:
     least_known: float = 1.5
     # What has no known name needs this likeness to answer a question that speaks for a well-known predicate.
     least_other: float = 0.65
+    # Languages whose sentences the embedding model can tell apart.
+    embedded_languages: frozenset[str] = frozenset({"en"})
 
 
-def recall(
+def recall(  # noqa: PLR0912
     question: Question,
     held: Sequence[Held],
     as_of_us: int,
@@ -41,12 +53,26 @@ def recall(
 ) -> list[Held]:
     """What answers the question and held at `as_of`, the best evidence of its kind; empty where nothing did."""
     at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
-    groups = grouped(held)
-    about = _subjects(question, groups, tables)
+    if (day := weekday_asked(question.text, tables.grammars[question.language])) and (
+        doings := done_on(day, held, as_of_us, question.language)
+    ):
+        return doings
+    if names_a_stranger(question, held, tables.grammars[question.language]):
+        return []
+    groups = [group for group in grouped(held) if question.asks != OFTEN or group.predicate == FREQUENCY]
+    about = subjects_of(question, groups, tables)
+    if (decisive := decided(question, groups, about, at_us, tables)) is not None:
+        return decisive
+    if broad := answered_broadly(question, groups, about, at_us, tables):
+        return broad
+    # How many there are is no answer to who they are.
+    groups = [group for group in groups if not group.predicate.startswith(COUNT)]
     for group in groups:
         group.score = _score(group, question, about, tables)
     if about and not question.relations and not any(group.subject in about and group.score > 0 for group in groups):
-        # Nothing is known of what is named that the question asks for: it is the speaker's own.
+        # Nothing is known of what is named that the question asks for: it is the speaker's own, unless it is somebody.
+        if not question.naming and about & known_by_name(groups, tables):
+            return []
         about = frozenset()
         for group in groups:
             group.score = _score(group, question, about, tables)
@@ -63,52 +89,8 @@ def recall(
         at_us = as_of_us
     answer = at(kin(best, groups, tables), at_us) or at(kin(best, groups, tables, near=True), at_us)
     if not answer:
-        answer = _fallen_back(best, groups, tables, at_us)
+        answer = _fallen_back(best, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
     return _narrowed(answer, best, question, tables)
-
-
-def _subjects(question: Question, groups: Sequence[Group], tables: FormationTables) -> frozenset[str]:
-    """Subjects other than the speaker that the question names."""
-    found = set()
-    for group in groups:
-        if group.subject == SPEAKER:
-            continue
-        words = stems(group.subject, question.language)
-        if covered(group.subject.split(), question.words, question.language) or (
-            words
-            and (words <= question.stems or set(group.subject.split()) <= question.names or group.subject in question.relations)
-        ):
-            found.add(group.subject)
-    if not found:
-        # "the meeting" for "the team meeting", where there is only one.
-        heads = {
-            group.subject
-            for group in groups
-            if group.subject != SPEAKER and group.predicate in THINGS and len(group.subject.split()) > 1
-            and (stems(head_of(group.subject, question.language, tables), question.language) <= question.stems
-                 or stems(group.subject.split()[-1], question.language) <= question.stems
-                 or any(same_head(group.subject, word, question.language) for word in question.words))
-        }  # fmt: skip
-        found |= heads if len(heads) == 1 else set()
-    for group in groups:
-        # "my sister": the one whom the speaker has named so.
-        if group.subject == SPEAKER:
-            known = tables.predicates.get(group.predicate)
-            noun = group.predicate.removeprefix(ATTRIBUTE) if group.predicate.startswith(ATTRIBUTE) else ""
-            mine = (
-                known.surfaces[question.language].nouns
-                if known and known.relation and question.language in known.surfaces
-                else frozenset()
-            )
-            if mine & question.relations or (
-                noun and (noun in question.relations or stems(noun, question.language) <= question.stems)
-            ):
-                found.update(
-                    one.fact.value.casefold()
-                    for one in group.held
-                    if any(g.subject == one.fact.value.casefold() for g in groups)
-                )
-    return frozenset(found)
 
 
 def _score(group: Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:
@@ -134,6 +116,19 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
         known = max(known, 1.5) if question.asks in fits else known if known >= 2 else known * 0.3
     total = known + noun_score + _verb_score(group, question)
     return total + closeness + 0.5 if total else 0.0
+
+
+def _is_general(group: Group, tables: FormationTables) -> bool:
+    known = tables.predicates.get(group.predicate)
+    return known is not None and known.general
+
+
+def _is_relation(group: Group, question: Question, tables: FormationTables) -> bool:
+    known = tables.predicates.get(group.predicate)
+    noun = group.predicate.removeprefix(ATTRIBUTE)
+    return (known is not None and known.relation) or (
+        noun != group.predicate and noun in tables.grammars[question.language].relations
+    )
 
 
 def _nouns(predicate: str, question: Question, tables: FormationTables) -> list[frozenset[str]]:
@@ -170,7 +165,7 @@ def _verb_score(group: Group, question: Question) -> float:
     return 1.0 if stems(verb, question.language) & question.stems and verb not in question.predicates else 0.0
 
 
-def _best(
+def _best(  # noqa: PLR0912
     groups: list[Group],
     question: Question,
     about: frozenset[str],
@@ -181,19 +176,25 @@ def _best(
     eligible = [group for group in groups if (group.subject in about) == bool(about) or group.score > 0]
     if about or question.relations:
         eligible = [group for group in eligible if group.subject in about or group.score > 0]
+    if _asks_about_them(question, about, tables):
+        # "What breed is my dog?" is not answered with who the dog is.
+        eligible = [group for group in eligible if not _is_relation(group, question, tables)]
     top = max((group.score for group in eligible), default=0.0)
     if top >= figures.least_score:
         leaders = [group for group in eligible if group.score >= top - 0.01]
+        leaders = [group for group in leaders if not _is_general(group, tables)] or leaders
         if len(leaders) == 1:
             return leaders[0]
         likeness = _likeness(leaders, similarity)
         return max(zip(likeness, leaders, strict=True), key=lambda pair: pair[0])[1]
     strongest = max(question.predicates, key=lambda name: question.predicates[name], default="")
-    if strongest and question.predicates[strongest] >= figures.least_score and not about and not question.relations:
+    others = strongest in OF_OTHERS
+    if strongest and question.predicates[strongest] >= figures.least_score and bool(about or question.relations) == others:
         for name in tables.predicates[strongest].falls_back:
-            # "Where am I?", where only the home is known.
+            # "Where am I?", where only the home is known; "what does Nora do?", where it is judo.
             for group in groups:
-                if (group.subject, group.predicate) == (SPEAKER, name):
+                fits = group.subject in about | question.relations if others else group.subject == SPEAKER
+                if fits and group.predicate == name:
                     return group
     if question.predicates and not eligible:
         return None
@@ -201,12 +202,18 @@ def _best(
     if about and not question.naming:
         # Who Lena is answers nothing that is asked about her.
         open_groups = [group for group in open_groups if group.subject in about]
+    if question.asks in ("where", "when"):
+        # Who somebody is says neither where nor when.
+        open_groups = [group for group in open_groups if not _is_relation(group, question, tables)]
     least = figures.least_similarity
     known = [name for name, said in question.predicates.items() if said >= figures.least_known]
     if any(not tables.predicates[name].general for name in known):
         # It asks for something well known of which nothing is held: only what has no known name may be meant.
         open_groups = [group for group in open_groups if group.predicate not in tables.predicates]
         least = figures.least_other
+    if question.language not in figures.embedded_languages:
+        # Any two sentences of a language that the model was not taught are alike to it: a word must be shared.
+        open_groups = [group for group in open_groups if _shares_a_word(group, question, tables)]
     if not open_groups:
         return None
     likeness = _likeness(open_groups, similarity)
@@ -217,6 +224,16 @@ def _best(
     ]
     score, group = max(scored, key=lambda pair: pair[0])
     return group if score >= least else None
+
+
+def _asks_about_them(question: Question, about: frozenset[str], tables: FormationTables) -> bool:
+    """Whether it names somebody's relation only to ask for something well known of them."""
+    if question.naming or not question.relations:
+        return False
+    strongest = max(question.predicates, key=lambda name: question.predicates[name], default="")
+    known = tables.predicates.get(strongest)
+    told_of = bool(about) and known is not None and not (known.relation or known.general or strongest in _OF_THE_RELATION)
+    return told_of or strongest in _NEVER_A_NAME
 
 
 def _likeness(groups: Sequence[Group], similarity: Similarity) -> list[float]:
@@ -237,6 +254,19 @@ def _overlap(group: Group, question: Question) -> float:
     return best
 
 
+def _shares_a_word(group: Group, question: Question, tables: FormationTables) -> bool:
+    """Whether what is held is told with a word of the question that means something by itself."""
+    grammar = tables.grammars[question.language]
+    telling = frozenset(
+        stem
+        for word in question.words
+        if len(word) >= _TELLING and not any(word in grammar.words[name] for name in (*_FUNCTION, "asking"))
+        if grammar.verbs.get(word) not in ("sein", "haben", "werden", "machen", "var", "ol", "et", "yap")
+        for stem in stems(word, question.language)
+    )
+    return any(telling & stems(f"{one.fact.text} {one.predicate}", question.language) for one in group.held)
+
+
 def _former(group: Group, at_us: int) -> list[Held]:
     """What held before and holds no longer, the latest."""
     over = [one for one in group.held if one.until_us <= at_us and one.until_us > one.from_us]
@@ -252,20 +282,25 @@ def _fallen_back(best: Group, groups: Sequence[Group], tables: FormationTables, 
     return []
 
 
+def _remembered(best: Group, question: Question, held: Sequence[Held], at_us: int, tables: FormationTables) -> list[Held]:
+    """ "What did I study?", asked after all that was said: what is long over, where one asks for that."""
+    known = tables.predicates.get(best.predicate)
+    last = max((one.statement.said_at_us for one in held), default=0)
+    if known is None or not known.remembered or not question.past or at_us < last:
+        return []
+    over = [one for one in best.held if one.until_us <= at_us]
+    return sorted(over, key=lambda one: (one.until_us, one.statement.said_at_us))[-1:]
+
+
 def _narrowed(answer: list[Held], group: Group, question: Question, tables: FormationTables) -> list[Held]:
     """Where the question names some of many values, those, even if none of them holds; else all."""
     if not answer or answer[0].fact.single_valued:
         return answer
-    named = [one for one in group.held if _named(one, question)]
+    named = [one for one in group.held if names(one, question)]
     if question.yes_no and not named and _left_over(question, group, tables):
         # "Do I still have a beagle?", where none is known.
         return []
-    return [one for one in answer if _named(one, question)] if named else answer
-
-
-def _named(one: Held, question: Question) -> bool:
-    words = stems(one.fact.value, question.language)
-    return bool(words) and words <= question.stems
+    return [one for one in answer if names(one, question)] if named else answer
 
 
 def _left_over(question: Question, group: Group, tables: FormationTables) -> bool:
@@ -274,7 +309,8 @@ def _left_over(question: Question, group: Group, tables: FormationTables) -> boo
     known = tables.predicates.get(group.predicate)
     surface = known.surfaces.get(question.language) if known else None
     for word in question.words:
-        if any(word in grammar.words[name] for name in _FUNCTION) or word in grammar.tenses or len(word) < 3:
+        verb = word in grammar.tenses and not _stands_as_noun(word, question, grammar)
+        if any(word in grammar.words[name] for name in _FUNCTION) or verb or len(word) < 3:
             continue
         if surface and (any(one.fullmatch(word) for bag in surface.ask for one in bag) or word in surface.nouns):
             continue
@@ -286,4 +322,15 @@ def _left_over(question: Question, group: Group, tables: FormationTables) -> boo
     return False
 
 
+def _stands_as_noun(word: str, question: Question, grammar: Grammar) -> bool:
+    """ "A garden": behind an article."""
+    words = [one.strip("?.,!") for one in question.text.casefold().split()]
+    return any(one == word and before in grammar.words["determiners"] - grammar.words["own"] for before, one in pairwise(words))
+
+
+# Letters of a word that means something by itself.
+_TELLING = 4
+# Predicates that may be answered with who somebody is.
+_NEVER_A_NAME = frozenset({"breed", "age", "birthday", "weight", "height", "phone_number", "wake_time"})
+_OF_THE_RELATION = frozenset({"name", "pet", "named_pet", "new_relation"})
 _FUNCTION = ("speaker", "pronouns", "possessives", "determiners", "prepositions", "adverbs", "openers", "empty", "own", "now")

@@ -10,6 +10,7 @@ from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import RECORD, Evolution
 from aico_memory.domain.recall.timeline import Held, Statement, aliases
 from aico_memory.domain.scopes import subject_for
+from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.temporal.versions import version_of_memory
 
 # Candidates and shadows were never believed.
@@ -25,12 +26,15 @@ def held_of(
 
     `histories` are the evolution records of the items; they may be left out for
     `known_as_of` OPEN. `names` are those of the one who asks: in a shared scope others
-    go by their names. Variants, former texts and what waits for review are no answer.
+    go by their names. Variants, former texts, what waits for review and what sleep wrote
+    of other items are no answer.
     """
     found: list[Held] = []
     for known in items:
         memory = known.memory
         if memory.kind == RECORD or memory.status in UNSEEN or memory.variant_of is not None or memory.version_of is not None:
+            continue
+        if is_derived(memory):
             continue
         belief = version_of_memory(memory, histories.get(memory.memory_id, ())).believed(known_as_of_us)
         if belief is None:
@@ -41,8 +45,10 @@ def held_of(
             single_valued=known.single_valued, valid_from_us=belief.valid_from_us, valid_until_us=belief.valid_until_us,
             temporal_type=memory.temporal_type, entities=memory.entities, language=memory.language,
         )  # fmt: skip
-        statement = Statement(memory.memory_id, fact, memory.said_at_us)
-        found.append(Held(statement, fact.subject, fact.predicate, belief.valid_from_us, belief.valid_until_us))
+        statement = Statement(memory.memory_id, fact, memory.said_at_us, memory.heard)
+        found.append(
+            Held(statement, fact.subject, fact.predicate, belief.valid_from_us, belief.valid_until_us, speaker=memory.speaker)
+        )
     return _by_name(found)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
+from aico_memory.domain.formation.german_endings import parts_of
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.turkish_phrases import own_noun
-from aico_memory.domain.formation.turkish_words import genitive
+from aico_memory.domain.formation.turkish_words import genitive, read_verb
 from aico_memory.domain.formation.when import find_times
 from aico_memory.domain.formation.wording import even, lower_in, squeeze
 from aico_memory.domain.memory import OPEN
@@ -41,11 +43,13 @@ class Question:
     names: frozenset[str]
     # It wants yes or no of something that it names.
     yes_no: bool = False
+    # It asks in the past tense.
+    past: bool = False
 
 
 def understand(question: str, grammar: Grammar, tables: FormationTables, asked_at_us: int, zone: str) -> Question:
     """The question under one language's tables."""
-    text = squeeze(even(question))
+    text = _plainly(squeeze(even(question)), grammar)
     lowered = lower_in(text, grammar.code)
     words = [match.group() for match in _WORD.finditer(text)]
     asks = next((kind for word, kind in grammar.asks if word.search(lowered)), "")
@@ -58,11 +62,16 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         for bag in surface.ask:
             if all(word.search(lowered) for word in bag):
                 best = max(best, 1.0 + 0.5 * len(bag))
-        if best == 0 and any(re.search(rf"(?<!\w){_root(noun)}", lowered) for noun in surface.nouns):
+        if best == 0 and surface.nouns and _any_of(surface.nouns).search(lowered):
             best = 1.2
         if best:
             predicates[name] = best
-    mentioned = {noun for noun in grammar.relations if _mentions(lowered, noun, grammar)}
+    for name in [one for one in predicates if 0 < predicates[one] < predicates.get(tables.predicates[one].opposite, 0.0)]:
+        # "What don't I like?" is not answered with what is liked.
+        del predicates[name]
+    bare_of = _without_compounds(lowered, grammar, tables)
+    # Whatever its ending, all but its last letter stands there.
+    mentioned = {noun for noun in grammar.relations if noun[:-1] in bare_of and _mention(noun, grammar.code).search(bare_of)}
     if grammar.parser == "turkish":
         # "oğlum", "karımın": what is mine, whatever vowel it lost.
         bare = [genitive(word) or word for word in lowered.split()]
@@ -71,18 +80,47 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
     names = frozenset(word.split("'")[0].casefold() for word in words[1:] if word[:1].isupper() and len(word) > 1)
     said = {match.group() for match in _WORD.finditer(lowered)}
     if grammar.parser == "turkish":
-        said |= {own_noun(word, grammar) for word in said} - {""}
+        own = {own_noun(word, grammar) for word in said} - {""}
+        if asks == "where" and any(
+            own_noun(word, grammar) and read_verb(word, frozenset(grammar.verbs)) is None and not word.startswith("nere")
+            for word in said
+        ):
+            # "Pasaportum nerede?" asks for the thing, not for where its owner is.
+            predicates.pop("location", None)
+        said |= own
+    told = stems(text, grammar.code)
+    if grammar.parser == "german":
+        # "Zahnarzttermin" asks for the "Termin beim Zahnarzt" too.
+        told |= {stem for word in said for part in parts_of(word, grammar) if part for stem in stems(part, grammar.code)}
     at_us = OPEN
     times = find_times(lowered, grammar.calendar, grammar.code, asked_at_us, zone)
     if times and times[0].kind in ("at", "ago"):
         span = times[0].bounds(past=True)
         at_us = span[1] - 1 if span[1] - span[0] <= 26 * 3_600_000_000 else (span[0] + span[1]) // 2
     return Question(
-        text=text, language=grammar.code, words=frozenset(said), stems=stems(text, grammar.code), asks=asks, predicates=predicates,  # noqa: E501
+        text=text, language=grammar.code, words=frozenset(said), stems=told, asks=asks, predicates=predicates,
         naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
         relations=relations, names=names,
+        past=bool(grammar.past and grammar.past.search(lowered)),
         yes_no=bool(grammar.yes_no and grammar.yes_no.search(lowered) and not (grammar.anything and grammar.anything.search(lowered))),  # noqa: E501
     )  # fmt: skip
+
+
+def _plainly(text: str, grammar: Grammar) -> str:
+    """The question in the plainer wording that the language's file knows for it."""
+    for wording, plainer in grammar.asked:
+        text = wording.sub(plainer, text)
+    return text
+
+
+def _without_compounds(text: str, grammar: Grammar, tables: FormationTables) -> str:
+    """The text without nouns of several words in which a relation is named and nobody is meant ("mother tongue")."""
+    for language, noun in tables.nouns:
+        if language != grammar.code or " " not in noun or noun not in text:
+            continue
+        if not {noun, noun.split()[-1]} & grammar.relations.keys():
+            text = text.replace(noun, " ")
+    return text
 
 
 def _root(noun: str) -> str:
@@ -90,10 +128,18 @@ def _root(noun: str) -> str:
     return re.escape(noun[:-1]) + "[kğ]" if len(noun) > 3 and noun.endswith("k") else re.escape(noun)
 
 
-def _mentions(lowered: str, noun: str, grammar: Grammar) -> bool:
-    if grammar.code == "tr":
+@lru_cache(maxsize=1024)
+def _any_of(nouns: frozenset[str]) -> re.Pattern[str]:
+    """A word that begins with one of these."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(_root, sorted(nouns)))})")
+
+
+@lru_cache(maxsize=4096)
+def _mention(noun: str, language: str) -> re.Pattern[str]:
+    """The noun of a relation in the forms in which a question of that language names it."""
+    if language == "tr":
         stem = re.escape(noun[:-1]) + (r"[kğ]" if noun.endswith("k") else re.escape(noun[-1]))
-        return bool(re.search(rf"(?<!\w){stem}[ıiuü]?m(?:[ıiuü]z)?(?:[ıiuü]n|[dy][ae]|l[ae]|[ıiuüe])?(?!\w)", lowered))
-    if grammar.code == "de":
-        return bool(re.search(rf"(?<!\w){re.escape(noun)}(?:s|es|n|en|e)?(?!\w)", lowered))
-    return bool(re.search(rf"(?<!\w){re.escape(noun)}s?(?:'s)?(?!\w)", lowered))
+        return re.compile(rf"(?<!\w){stem}[ıiuü]?m(?:[ıiuü]z)?(?:[ıiuü]n|[dy][ae]|l[ae]|[ıiuüe])?(?!\w)")
+    if language == "de":
+        return re.compile(rf"(?<!\w){re.escape(noun)}(?:s|es|n|en|e)?(?!\w)")
+    return re.compile(rf"(?<!\w){re.escape(noun)}s?(?:'s)?(?!\w)")

@@ -15,9 +15,11 @@ from aico_memory.domain.recall.matching import equal_object, same_head, same_obj
 
 ATTRIBUTE = "attribute:"
 # Predicates of things, whose names are said now longer, now shorter.
-THINGS = frozenset({"time", "location"})
+THINGS = frozenset({"time", "location", "progress", "frequency"})
 # What one may leave: a verb of leaving does not say which of them.
 MEMBERSHIPS = frozenset({"home_city", "employer", "partner", "location", "school", "team", "project", "studies"})
+# What one gives up with the same verbs ("I quit Swedish").
+GIVEN_UP = frozenset({"learning", "plays", "hobby", "member", "gym", "subscription", "training", "drinks", "eats", "uses"})
 # "I switched to tea": whichever value was said last.
 NEWEST = "*"
 
@@ -48,6 +50,8 @@ class Held:
     # The statement that closed or invalidated it, and how: change | correct | end | retract | ""
     closed_by: bytes = b""
     cause: str = ""
+    # Name of whoever said it, where one was given.
+    speaker: str = ""
 
     @property
     def fact(self) -> FormedFact:
@@ -75,24 +79,48 @@ class Timeline:
         subject = self._known_subject(fact)
         if subject != fact.subject:
             statement = replace(statement, fact=replace(fact, subject=subject))
-        if fact.act == "assert" and fact.corrected not in ("", NEWEST) and not self._knows(subject, fact):
+        if fact.predicate == "employer" and fact.act == "assert" and self._is_pupil(subject):
+            # "Lily started at St Anne's": a school, since that is where she was.
+            statement = replace(statement, fact=replace(statement.fact, predicate="school"))
+            fact = statement.fact
+        own = fact.single_valued and any(held.until_us == OPEN for held in self.group(subject, fact.predicate))
+        if fact.act == "assert" and fact.corrected not in ("", NEWEST) and not own and not self._knows(subject, fact):
             # "I switched from X to Y": whatever X was, Y is now.
+            # "I'm back to X" speaks of an X that is over.
+            back = fact.corrected == fact.object_key
             meant = [
                 held
                 for held in self.held
                 if held.subject == subject
-                and held.until_us >= fact.valid_from_us
+                and (back or held.until_us >= fact.valid_from_us)
                 and not held.invalid
                 and _same(held, fact.corrected)
-                and not held.predicate.startswith(("favourite:", "birthplace", "likes", "dislikes"))
+                and not held.predicate.startswith(("favourite:", "birthplace", "likes", "dislikes", "saving"))
             ]
             meant = [held for held in meant if _equal(held, fact.corrected)] or meant
             if meant:
                 was = max(meant, key=_newness)
-                statement = replace(
-                    statement, fact=replace(fact, predicate=was.predicate, single_valued=was.fact.single_valued)
-                )
-        self._acts[statement.fact.act](statement)
+                corrected = "" if back else fact.corrected
+                named = replace(fact, predicate=was.predicate, single_valued=was.fact.single_valued, corrected=corrected)
+                statement = replace(statement, fact=named)
+        self._acts[statement.fact.act](self._in_full(statement))
+
+    def _in_full(self, statement: Statement) -> Statement:
+        """ "My contract" is the mobile contract, where no other is known."""
+        fact = statement.fact
+        kind, _, noun = fact.predicate.partition(":")
+        if not noun or " " in noun or self.group(fact.subject, fact.predicate):
+            return statement
+        longer = {
+            held.predicate for held in self.held if held.subject == fact.subject and held.predicate.startswith(f"{kind}:")
+            and held.predicate.endswith(f" {noun}") and not held.invalid
+        }  # fmt: skip
+        return replace(statement, fact=replace(fact, predicate=longer.pop())) if len(longer) == 1 else statement
+
+    def _is_pupil(self, subject: str) -> bool:
+        """Whether somebody else than the speaker goes to a school, and works nowhere."""
+        at_school = any(held.until_us == OPEN for held in self.group(subject, "school"))
+        return subject != SPEAKER and at_school and not self.group(subject, "employer")
 
     def _knows(self, subject: str, fact: FormedFact) -> bool:
         """Whether what is left is a value of the predicate that was read."""
@@ -227,13 +255,14 @@ class Timeline:
             chosen = [held for held in mine if _same(held, key)] if key else mine
             if key and fact.act == "retract":
                 return chosen
-            return sorted(chosen, key=_newness)[-1:]
+            exact = [held for held in chosen if key and _equal(held, key)]
+            return sorted(exact or chosen, key=_newness)[-1:]
         group = [held for held in mine if held.predicate == fact.predicate]
         if key:
             exact = [held for held in group if _same(held, key)]
             if not exact and fact.act == "end" and fact.predicate in MEMBERSHIPS:
                 # "I left X": whichever of these X was.
-                exact = [held for held in mine if held.predicate in MEMBERSHIPS and _equal(held, key)]
+                exact = [held for held in mine if held.predicate in MEMBERSHIPS | GIVEN_UP and _equal(held, key)]
             if not exact and (fact.predicate in self._loose or fact.act != "end"):
                 exact = [held for held in mine if _same(held, key)]
             return exact if not newest_only else sorted(exact, key=_newness)[-1:]

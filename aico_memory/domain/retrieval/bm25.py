@@ -7,11 +7,13 @@ every word is there about as often as in an average text.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from aico_memory.domain.retrieval.evidence import Counts, Flags, Floats
+if TYPE_CHECKING:
+    from aico_memory.domain.retrieval.evidence import Counts, Flags, Floats
 
 K1 = 1.2
 B = 0.75
@@ -26,21 +28,26 @@ class Scored(NamedTuple):
 
 def scored(counts: Counts, lengths: Floats, visible: Flags) -> Scored:
     """Both scores for each row, shape (n,); `lengths` in words. Rows that are not visible count for nothing."""
-    often, weights = counts
-    rows = len(lengths)
     total = int(visible.sum())
+    often, weights = counts
+    nothing = np.zeros(len(lengths), dtype=np.float32)
     if not len(often) or not total:
-        nothing = np.zeros(rows, dtype=np.float32)
         return Scored(nothing, nothing)
     there = often > 0
-    holding = there.sum(axis=1)
-    rarity = (np.log1p((total - holding + 0.5) / (holding + 0.5)) * weights).astype(np.float32)
-    information = float(rarity.sum())
+    rare = (rarity(total, there.sum(axis=1)) * weights).astype(np.float32)
+    information = float(rare.sum())
     if information <= 0.0:
-        nothing = np.zeros(rows, dtype=np.float32)
         return Scored(nothing, nothing)
-    average = max(float(lengths[visible].mean()), 1e-6)
-    penalty = (K1 * (1 - B + B * lengths / average)).astype(np.float32)
-    share = rarity / information
-    saturated = often * np.float32(K1 + 1) / (often + penalty)
+    share = rare / information
+    saturated = often * np.float32(K1 + 1) / (often + penalties(lengths, float(lengths[visible].mean())))
     return Scored((share @ saturated).astype(np.float32), (share @ there.astype(np.float32)).astype(np.float32))
+
+
+def rarity(total: int, holding: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    """The inverse document frequency of words of which each stands in so many of `total` rows."""
+    return np.asarray(np.log1p((total - holding + 0.5) / (holding + 0.5)), dtype=np.float64)
+
+
+def penalties(lengths: Floats, average: float) -> Floats:
+    """How often a word must stand in a row of this length to count half of what it can."""
+    return (K1 * (1 - B + B * lengths / max(average, 1e-6))).astype(np.float32)

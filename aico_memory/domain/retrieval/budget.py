@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from aico_memory.domain.context.items import SHORT, ContextItem
+from aico_memory.domain.context.items import SHORT, ContextItem, changed
 from aico_memory.domain.retrieval.formatting import format_block, format_line
 
 ELLIPSIS = "…"
@@ -67,7 +67,7 @@ def fit(
     while kept and tokens > max_tokens:
         dropped.append((items[kept.pop()].id, "max_tokens"))
         text, tokens = _block(items, kept, lines, count)
-    chosen = tuple(replace(items[at], tokens=sizes[items[at].id]) for at in sorted(kept))
+    chosen = tuple(changed(items[at], tokens=sizes[items[at].id]) for at in sorted(kept))
     return Fitted(chosen, text, tokens, tuple(dropped))
 
 

@@ -169,13 +169,14 @@ def _lengths(beginnings: frozenset[str]) -> tuple[int, ...]:
     return tuple(sorted({len(beginning) for beginning in beginnings}))
 
 
-def _phrase(phrase: str) -> str:
-    body = re.escape(phrase.rstrip("*"))
-    if not _is_spaced(phrase):
-        return body
-    return rf"(?<!\w){body}" + ("" if phrase.endswith("*") else r"(?!\w)")
+def _behind_its_beginning(phrase: str) -> str:
+    return re.escape(phrase.rstrip("*")) + ("" if phrase.endswith("*") else r"(?!\w)")
 
 
-def _phrases(phrases: Sequence[str], more: str = "") -> re.Pattern[str]:
-    found = "|".join(_phrase(phrase) for phrase in sorted(set(phrases), key=lambda one: (-len(one), one)))
-    return re.compile((found or "(?!)") + more)
+def _phrases(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Whether one of them stands somewhere. What begins a word is looked for at the beginnings of words alone."""
+    ordered = sorted(set(phrases), key=lambda one: (-len(one), one))
+    spaced = [_behind_its_beginning(phrase) for phrase in ordered if _is_spaced(phrase)]
+    found = [rf"(?<!\w)(?:{'|'.join(spaced)})"] * bool(spaced)
+    found += (re.escape(phrase.rstrip("*")) for phrase in ordered if not _is_spaced(phrase))
+    return re.compile("|".join(found) or "(?!)")

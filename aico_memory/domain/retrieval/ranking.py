@@ -40,6 +40,11 @@ class Profile:
         """Whether runs of characters count; finding them takes time."""
         return any(self.weights.get(name) for name in ("characters", "character_coverage"))
 
+    @property
+    def used(self) -> frozenset[str]:
+        """The features that count."""
+        return frozenset(name for name, weight in self.weights.items() if weight)
+
     def column(self) -> Floats:
         """The weights in the order of `NAMES`."""
         return np.array([self.weights.get(name, 0.0) for name in NAMES], dtype=np.float32)
@@ -47,6 +52,15 @@ class Profile:
     def totals(self, features: Floats) -> Floats:
         """Σ weight · feature of each row, shape (n,)."""
         return np.asarray(features @ self.column(), dtype=np.float32)
+
+    def weighed(self, columns: Mapping[str, Floats], rows: int) -> Floats:
+        """The same of features by name, each shape (rows,); what is missing is 0."""
+        total, share = np.zeros(rows, dtype=np.float32), np.empty(rows, dtype=np.float32)
+        for name, weight in self.weights.items():
+            if weight and name in columns:
+                np.multiply(columns[name], np.float32(weight), out=share)
+                total += share
+        return total
 
     def scores(self, totals: Floats) -> Floats:
         """Between 0 and 1, in the order of the totals."""

@@ -39,6 +39,11 @@ def decayed(confidence: float, rate_per_day: float, days: float) -> float:
     return float(confidence * max(1 - rate_per_day, 0.0) ** max(days, 0.0))
 
 
+def decay_rate(kind: str, tier: str, figures: MemoryModelSettings) -> float:
+    """Share of its confidence that an unused item of this kind loses a day in this tier."""
+    return policy_of(kind, figures.kinds).decay_per_day * tier_multiplier(tier, figures.forgetting)
+
+
 def decayed_since(memory: Memory, applied_at_us: int, now_us: int, figures: MemoryModelSettings) -> float:
     """Confidence now, where decay was last applied at `applied_at_us` (0: never).
 
@@ -47,5 +52,5 @@ def decayed_since(memory: Memory, applied_at_us: int, now_us: int, figures: Memo
     keeps `now_us` as the new time of application.
     """
     idle_since_us = max(applied_at_us, memory.last_accessed_us, memory.last_referenced_us, memory.created_at_us)
-    rate = policy_of(memory.kind, figures.kinds).decay_per_day * tier_multiplier(memory.tier, figures.forgetting)
+    rate = decay_rate(memory.kind, memory.tier, figures)
     return decayed(memory.confidence, rate, days_between(idle_since_us, now_us))

@@ -43,7 +43,7 @@ def stated_series(statements: Iterable[Statement], versions: Sequence[Version]) 
     What was corrected or taken back later is left out: a number counts only where the fact had that number then, as
     is believed today. Several at one moment: the one that was said last.
     """
-    found: dict[int, tuple[tuple[int, bytes, int], float]] = {}
+    found: dict[int, tuple[tuple[int, int, bytes, int], float]] = {}
     for statement in statements:
         number = number_of(statement.fact.value)
         if number is None or statement.fact.act not in _TOLD:

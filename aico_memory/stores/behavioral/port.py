@@ -8,20 +8,25 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from aico_memory.contracts.consumer_state import ConsumerState
+from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile
 from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserSkill, UserState
 from aico_memory.stores.behavioral.port_learning import LearningRows
+from aico_memory.stores.behavioral.port_outcomes import OutcomeRows
 
 # Sections of the canonical export, in its order, with what identifies a row in each.
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "consent": ("user",),
     "evolution": ("user", "at_us", "cause", "ordinal"),
     "feedback": ("user", "event_id"),
+    "outcome": ("user", "number"),
+    "outcome_profile": ("user",),
     "posterior": ("user", "bucket", "skill_id"),
     "preference": ("user", "bucket"),
     "selection": ("user", "request_id"),
     "skill": ("user", "skill_id"),
+    "suggestion": ("user", "suggestion_id"),
     "taste": ("user", "intent", "sentiment", "time_of_day", "skill_id"),
     "trajectory": ("user", "request_id"),
     "user_skill": ("user", "skill_id", "version"),
@@ -29,12 +34,12 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 Record = (
     UserState | SkillState | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution | Cell | Wish
-    | UserSkill
+    | UserSkill | SealedOutcome | SealedProfile | OpenSuggestion
 )  # fmt: skip
 Key = tuple[Any, ...]
 
 
-class BehavioralRows(LearningRows, Protocol):
+class BehavioralRows(LearningRows, OutcomeRows, Protocol):
     """Reads see the transaction's own writes. What was never written has its starting value."""
 
     def user(self, user: str) -> UserState:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Protocol
 
 from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.records import FeedbackRecord, HourFigure, PriorRecord, UserSkill
+from aico_memory.stores.sql.ledger import Ledger
+
+
+class Definition(NamedTuple):
+    """An own skill as it is read to be chosen from; `style` is a packed vector."""
+
+    skill_id: str
+    version: int
+    sealed: bytes
+    style: bytes
 
 
 class LearningRows(Protocol):
@@ -38,6 +48,9 @@ class LearningRows(Protocol):
     def take_back(self, user: str, after_us: int, at_us: int) -> int:
         """Mark what was given after that time as undone; how many were not yet."""
 
+    def change_feedback(self, record: FeedbackRecord) -> None:
+        """Put another record in the place of the one that stands under its event id; its order stays."""
+
     def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
         """Whether there was one."""
 
@@ -46,6 +59,12 @@ class LearningRows(Protocol):
 
     def signalled(self, event_id: uuid.UUID, at_us: int) -> None:
         """It has now."""
+
+    def unclassified(self, limit: int) -> list[FeedbackRecord]:
+        """Feedback with a text that was not sorted yet, of people with consent, in the order it was applied."""
+
+    def classified(self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str) -> None:
+        """Keep what its text says; it is sorted now."""
 
     def active_prior(self) -> PriorRecord | None:
         """The one that is used; None: the shipped one is."""
@@ -56,11 +75,23 @@ class LearningRows(Protocol):
     def add_prior(self, record: PriorRecord) -> None:
         """An active one replaces the one before; nothing where the version stands already."""
 
-    def retire_prior(self) -> bool:
-        """Back to the one before, else to the shipped one; whether there was one to retire."""
+    def restore_prior(self, version: str) -> None:
+        """Let a learned prior be used again instead of the active one; "" or an unknown one: the shipped one is."""
+
+    def ledger(self) -> Ledger:
+        """Self-adjustments."""
 
     def user_skills(self, user: str) -> list[UserSkill]:
         """All versions, by skill and version."""
+
+    def accepted_skills(self, user: str) -> list[Definition]:
+        """What a shelf is made of: the accepted ones among the latest versions of a user's skills, by skill."""
+
+    def versions_of(self, user: str, skill_id: str) -> list[UserSkill]:
+        """All versions of one skill, oldest first."""
+
+    def own_revision(self, user: str) -> bytes:
+        """Another value after every change of a user's own skills, and never one that was there before."""
 
     def put_user_skill(self, skill: UserSkill) -> None: ...
 
@@ -69,6 +100,12 @@ class LearningRows(Protocol):
 
     def users_of_request(self, request_id: str) -> list[str]:
         """Whose selections stand under a request id, sorted; two at most."""
+
+    def active_users(self, from_us: int, until_us: int) -> frozenset[str]:
+        """Whoever had a skill selected in [from, until)."""
+
+    def feedback_since(self, position: int) -> list[FeedbackRecord]:
+        """Thumbs up or down that were learned behind a position of the feedback, in the order they were applied."""
 
     def archived_skills(self, user: str) -> frozenset[str]:
         """Base skills put aside for this user: never chosen until they return."""

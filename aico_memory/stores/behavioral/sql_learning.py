@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from secrets import token_bytes
 from typing import Any
 
 from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.records import FeedbackRecord, HourFigure, PriorRecord, UserSkill
 from aico_memory.stores.behavioral import statements as sql
 from aico_memory.stores.behavioral.packing import pack_vector
+from aico_memory.stores.behavioral.port_learning import Definition
 from aico_memory.stores.sql import Connection
+from aico_memory.stores.sql.ledger import SqlLedger
+
+# Enough that no two of a user's revisions are ever alike.
+REVISION_BYTES = 12
 
 
 class SqlLearningRows:
@@ -54,6 +60,10 @@ class SqlLearningRows:
     def take_back(self, user: str, after_us: int, at_us: int) -> int:
         return self._connection.execute(sql.TAKE_BACK, (at_us, user, after_us)).rowcount
 
+    def change_feedback(self, record: FeedbackRecord) -> None:
+        query = f"UPDATE feedback SET ({sql.FEEDBACK}) = ({sql.placeholders(sql.FEEDBACK)}) WHERE event_id = ?"
+        self._connection.execute(query, (*sql.feedback_row(record), record.event_id.bytes))
+
     def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
         query = "DELETE FROM feedback WHERE user_id = ? AND event_id = ?"
         return self._connection.execute(query, (user, event_id.bytes)).rowcount > 0
@@ -63,6 +73,13 @@ class SqlLearningRows:
 
     def signalled(self, event_id: uuid.UUID, at_us: int) -> None:
         self._connection.execute("UPDATE feedback SET signalled_us = ? WHERE event_id = ?", (at_us, event_id.bytes))
+
+    def unclassified(self, limit: int) -> list[FeedbackRecord]:
+        return [sql.feedback_of(row) for row in self._connection.execute(sql.UNCLASSIFIED, (limit,))]
+
+    def classified(self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str) -> None:
+        row = (sql.packed_categories(categories), at_us, answered_by, event_id.bytes)
+        self._connection.execute(sql.CLASSIFIED, row)
 
     def active_prior(self) -> PriorRecord | None:
         row = self._connection.execute(f"SELECT {sql.PRIOR} FROM priors WHERE status = 'active'").fetchone()
@@ -82,33 +99,59 @@ class SqlLearningRows:
         )  # fmt: skip
         self._connection.execute(f"INSERT INTO priors ({sql.PRIOR}) VALUES ({sql.placeholders(sql.PRIOR)})", row)
 
-    def retire_prior(self) -> bool:
-        retired = self._connection.execute("UPDATE priors SET status = 'refused' WHERE status = 'active'").rowcount
-        if retired:
-            self._connection.execute(sql.REVIVE_PRIOR)
-        return retired > 0
+    def restore_prior(self, version: str) -> None:
+        self._connection.execute("UPDATE priors SET status = 'replaced' WHERE status = 'active'")
+        self._connection.execute("UPDATE priors SET status = 'active' WHERE version = ?", (version,))
+
+    def ledger(self) -> SqlLedger:
+        return SqlLedger(self._connection)
 
     def user_skills(self, user: str) -> list[UserSkill]:
         query = f"SELECT {sql.USER_SKILL} FROM user_skills WHERE user_id = ? ORDER BY skill_id, version"
         return [sql.user_skill_of(row) for row in self._connection.execute(query, (user,))]
 
+    def accepted_skills(self, user: str) -> list[Definition]:
+        latest = {row[0]: row for row in self._connection.execute(sql.DEFINITIONS, (user,))}
+        return [Definition(*row[:4]) for row in latest.values() if row[4] == "accepted"]
+
+    def versions_of(self, user: str, skill_id: str) -> list[UserSkill]:
+        query = f"SELECT {sql.USER_SKILL} FROM user_skills WHERE user_id = ? AND skill_id = ? ORDER BY version"
+        return [sql.user_skill_of(row) for row in self._connection.execute(query, (user, skill_id))]
+
+    def own_revision(self, user: str) -> bytes:
+        row = self._connection.execute("SELECT revision FROM own_revisions WHERE user_id = ?", (user,)).fetchone()
+        return b"" if row is None else bytes(row[0])
+
     def put_user_skill(self, skill: UserSkill) -> None:
         row = (
             skill.user, skill.skill_id, skill.version, skill.sealed_definition, pack_vector(skill.dimensions), skill.status,
-            skill.created_us, skill.updated_us,
+            skill.created_us, skill.updated_us, pack_vector(skill.given or skill.dimensions),
         )  # fmt: skip
         query = f"INSERT OR REPLACE INTO user_skills ({sql.USER_SKILL}) VALUES ({sql.placeholders(sql.USER_SKILL)})"
         self._connection.execute(query, row)
+        self._revise_own(skill.user)
 
     def delete_user_skill(self, user: str, skill_id: str) -> int:
         for table in ("taste_cells", "posteriors", "skill_states"):
             self._connection.execute(f"DELETE FROM {table} WHERE user_id = ? AND skill_id = ?", (user, skill_id))
         query = "DELETE FROM user_skills WHERE user_id = ? AND skill_id = ?"
+        self._revise_own(user)
         return self._connection.execute(query, (user, skill_id)).rowcount
+
+    def _revise_own(self, user: str) -> None:
+        query = "INSERT OR REPLACE INTO own_revisions (user_id, revision) VALUES (?, ?)"
+        self._connection.execute(query, (user, token_bytes(REVISION_BYTES)))
 
     def users_of_request(self, request_id: str) -> list[str]:
         query = "SELECT user_id FROM selections WHERE request_id = ? ORDER BY user_id LIMIT 2"
         return [row[0] for row in self._connection.execute(query, (request_id,))]
+
+    def active_users(self, from_us: int, until_us: int) -> frozenset[str]:
+        query = "SELECT DISTINCT user_id FROM selections WHERE at_us >= ? AND at_us < ?"
+        return frozenset(row[0] for row in self._connection.execute(query, (from_us, until_us)))
+
+    def feedback_since(self, position: int) -> list[FeedbackRecord]:
+        return [sql.feedback_of(row) for row in self._connection.execute(sql.FEEDBACK_SINCE, (position,))]
 
     def archived_skills(self, user: str) -> frozenset[str]:
         query = "SELECT skill_id FROM skill_states WHERE user_id = ? AND archived_us IS NOT NULL"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple
+from dataclasses import fields
 from importlib.resources import files
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,13 +16,15 @@ from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, Sel
 from aico_memory.stores.behavioral import statements as sql
 from aico_memory.stores.behavioral.packing import pack_knowledge, pack_vector, unpack_vector
 from aico_memory.stores.behavioral.port import Key, Record
-from aico_memory.stores.behavioral.sql_learning import SqlLearningRows
+from aico_memory.stores.behavioral.sql_outcomes import SqlOutcomeRows
 from aico_memory.stores.sql import Database, SqlConsumerState, SqlTransaction
 
 FILE = "behavioral.db"
+# The values in the order of the columns; `astuple` copies each, which takes twenty times as long.
+_state_row = attrgetter(*(field.name for field in fields(SkillState)))
 
 
-class SqlRows(SqlLearningRows):
+class SqlRows(SqlOutcomeRows):
     """The port `BehavioralRows` on one connection."""
 
     __slots__ = ()
@@ -43,7 +46,7 @@ class SqlRows(SqlLearningRows):
         return SkillState() if row is None else SkillState(*row)
 
     def put_skill_state(self, user: str, skill_id: str, state: SkillState) -> None:
-        self._connection.execute(sql.PUT_STATE, (user, skill_id, *astuple(state)))
+        self._connection.execute(sql.PUT_STATE, (user, skill_id, *_state_row(state)))
 
     def posteriors(self, user: str, bucket: int) -> dict[str, Posterior]:
         query = "SELECT skill_id, alpha, beta FROM posteriors WHERE user_id = ? AND bucket = ?"

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aico_memory.domain.advisor.records import OpenSuggestion, SealedProfile
 from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserSkill, UserState
+from aico_memory.stores.behavioral.outcome_statements import OUTCOME, SUGGESTION, outcome_of
 from aico_memory.stores.behavioral.packing import unpack_knowledge, unpack_vector
 
 STATE = "confidence, uses, positive, negative, selected, explored, explored_positive, explored_negative, last_used_us"
@@ -21,7 +23,8 @@ SELECTION = (
 )
 FEEDBACK = (
     "user_id, event_id, message_id, skill_id, reward, at_us, bucket, status, skill_updated, new_confidence, reason, "
-    "sealed_text, request_id, is_exploration, intent, sentiment, time_of_day, undone_us, signalled_us"
+    "sealed_text, request_id, is_exploration, intent, sentiment, time_of_day, undone_us, signalled_us, "
+    "categories, classified_us, classified_by"
 )
 TRAJECTORY = (
     "user_id, request_id, conversation_id, turn, skill_id, is_exploration, at_us, sealed_input, sealed_response, reward, "
@@ -42,6 +45,10 @@ TABLES = (
     "wishes",
     "priors",
     "hours",
+    "outcomes",
+    "outcome_profiles",
+    "open_suggestions",
+    "insights",
 )
 
 PUT_USER = """
@@ -89,13 +96,25 @@ THUMBS_SINCE = """
 SELECT count(*), max(position) FROM feedback
 WHERE position > ? AND reward <> 0 AND skill_updated = 1 AND undone_us IS NULL
 """
+FEEDBACK_SINCE = f"""
+SELECT {FEEDBACK} FROM feedback
+WHERE position > ? AND reward <> 0 AND skill_updated = 1 AND undone_us IS NULL ORDER BY position
+"""
 TAKE_BACK = """
-UPDATE feedback SET undone_us = ? WHERE user_id = ? AND at_us > ? AND undone_us IS NULL AND skill_updated = 1
+UPDATE feedback SET undone_us = ?
+WHERE user_id = ? AND at_us > ? AND undone_us IS NULL AND (skill_updated = 1 OR sealed_text IS NOT NULL)
 """
 UNSIGNALLED = f"""
 SELECT {FEEDBACK} FROM feedback
 WHERE signalled_us IS NULL AND undone_us IS NULL AND reason <> '' AND reward <> 0 ORDER BY position LIMIT ?
 """
+UNCLASSIFIED = f"""
+SELECT {FEEDBACK} FROM feedback
+WHERE sealed_text IS NOT NULL AND categories IS NULL AND undone_us IS NULL
+    AND user_id IN (SELECT user_id FROM users WHERE behavioral = 1)
+ORDER BY position LIMIT ?
+"""
+CLASSIFIED = "UPDATE feedback SET categories = ?, classified_us = ?, classified_by = ? WHERE event_id = ?"
 # Bytes of one row beside its texts and vectors.
 ROW = 64
 SIZE = f"""
@@ -107,11 +126,11 @@ SELECT
     + (SELECT coalesce(sum({ROW} + 128 + length(sealed_definition)), 0) FROM user_skills WHERE user_id = ?)
 """
 PRIOR = "version, fitted_us, users, thumbs, status, body, evaluation"
-REVIVE_PRIOR = """
-UPDATE priors SET status = 'active'
-WHERE position = (SELECT max(position) FROM priors WHERE status = 'replaced')
+USER_SKILL = "user_id, skill_id, version, sealed_definition, dimensions, status, created_us, updated_us, given"
+DEFINITIONS = """
+SELECT skill_id, version, sealed_definition, dimensions, status FROM user_skills
+WHERE user_id = ? AND status <> 'replaced' ORDER BY skill_id, version
 """
-USER_SKILL = "user_id, skill_id, version, sealed_definition, dimensions, status, created_us, updated_us"
 COUNT_HOUR = """
 INSERT INTO hours (hour_us, skill_id, what, count, total, largest) VALUES (?, ?, ?, 1, ?, ?)
 ON CONFLICT (hour_us, skill_id, what) DO UPDATE SET
@@ -158,6 +177,7 @@ def feedback_of(row: Any) -> FeedbackRecord:
     found["event_id"] = uuid.UUID(bytes=found["event_id"])
     found["skill_updated"] = bool(found["skill_updated"])
     found["is_exploration"] = bool(found["is_exploration"])
+    found["categories"] = None if found["categories"] is None else json.loads(found["categories"])
     return FeedbackRecord(**found)
 
 
@@ -166,13 +186,21 @@ def feedback_row(record: FeedbackRecord) -> tuple[object, ...]:
         record.user, record.event_id.bytes, record.message_id, record.skill_id, record.reward, record.at_us, record.bucket,
         record.status, int(record.skill_updated), record.new_confidence, record.reason, record.sealed_text,
         record.request_id, int(record.is_exploration), record.intent, record.sentiment, record.time_of_day,
-        record.undone_us, record.signalled_us,
+        record.undone_us, record.signalled_us, packed_categories(record.categories), record.classified_us,
+        record.classified_by,
     )  # fmt: skip
 
 
+def packed_categories(categories: Mapping[str, float] | None) -> str | None:
+    """As a column holds them."""
+    return None if categories is None else json.dumps(dict(categories), sort_keys=True)
+
+
 def user_skill_of(row: Any) -> UserSkill:
-    user, skill_id, version, sealed, dimensions, *rest = row
-    return UserSkill(user, skill_id, version, sealed, unpack_vector(dimensions), *rest)
+    user, skill_id, version, sealed, dimensions, status, created_us, updated_us, given = row
+    style = unpack_vector(dimensions)
+    made_with = style if given is None or given == dimensions else unpack_vector(given)
+    return UserSkill(user, skill_id, version, sealed, style, status, created_us, updated_us, made_with)
 
 
 def trajectory_of(row: Any) -> Trajectory:
@@ -216,12 +244,17 @@ EXPORT: Mapping[str, SectionQuery] = {
     "consent": SectionQuery("users", ("user_id",), "behavioral, long_term, feedback_count, revision", user_of),
     "evolution": SectionQuery("evolution", ("user_id", "at_us", "cause", "ordinal"), EVOLUTION, evolution_of),
     "feedback": SectionQuery("feedback", ("user_id", "event_id"), FEEDBACK, feedback_of),
+    "outcome": SectionQuery("outcomes", ("user_id", "number"), OUTCOME, outcome_of),
+    "outcome_profile": SectionQuery(
+        "outcome_profiles", ("user_id",), "user_id, sealed_profile, updated_us", lambda row: SealedProfile(*row)
+    ),
     "posterior": SectionQuery("posteriors", ("user_id", "bucket", "skill_id"), "alpha, beta", lambda row: Posterior(*row)),
     "preference": SectionQuery(
         "preferences", ("user_id", "bucket"), "dimensions, updates", lambda row: Preference(unpack_vector(row[0]), row[1])
     ),
     "selection": SectionQuery("selections", ("user_id", "request_id"), SELECTION, selection_of),
     "skill": SectionQuery("skill_states", ("user_id", "skill_id"), STATE, lambda row: SkillState(*row)),
+    "suggestion": SectionQuery("open_suggestions", ("user_id", "suggestion_id"), SUGGESTION, lambda row: OpenSuggestion(*row)),
     "taste": SectionQuery(
         "taste_cells",
         ("user_id", "intent", "sentiment", "time_of_day", "skill_id"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
@@ -11,7 +11,8 @@ from typing import TypeVar
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
 from aico_memory.stores.behavioral.port import Key, Record
-from aico_memory.stores.behavioral.twin_learning import MemoryLearningRows, Tables
+from aico_memory.stores.behavioral.twin_learning import Tables
+from aico_memory.stores.behavioral.twin_outcomes import MemoryOutcomeRows
 from aico_memory.stores.sql import MemoryTransaction
 from aico_memory.stores.tables import TableState
 
@@ -19,7 +20,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class MemoryRows(MemoryLearningRows):
+class MemoryRows(MemoryOutcomeRows):
     """The port `BehavioralRows` on dictionaries."""
 
     def user(self, user: str) -> UserState:
@@ -119,7 +120,8 @@ class MemoryRows(MemoryLearningRows):
             "selections": len(tables.selections), "feedback": len(tables.feedback),
             "trajectories": len(tables.trajectories), "evolution": len(tables.evolution),
             "taste_cells": len(tables.cells), "wishes": len(tables.wishes), "priors": len(tables.priors),
-            "hours": len(tables.hours),
+            "hours": len(tables.hours), "outcomes": len(tables.outcomes), "outcome_profiles": len(tables.profiles),
+            "open_suggestions": len(tables.suggestions), "insights": len(tables.insights),
         }  # fmt: skip
 
     def section(self, name: str, user: str, after: Key, limit: int) -> Iterable[tuple[Key, Record]]:
@@ -128,29 +130,23 @@ class MemoryRows(MemoryLearningRows):
 
     def _keyed(self, name: str) -> Iterator[tuple[Key, Record]]:
         tables = self._tables
-        match name:
-            case "consent":
-                yield from (((user,), one) for user, one in tables.users.items())
-            case "feedback":
-                yield from (((one.user, one.event_id.bytes), one) for one in tables.feedback.values())
-            case "skill":
-                yield from tables.states.items()
-            case "posterior":
-                yield from tables.posteriors.items()
-            case "preference":
-                yield from tables.preferences.items()
-            case "selection":
-                yield from tables.selections.items()
-            case "taste":
-                yield from tables.cells.items()
-            case "user_skill":
-                yield from tables.user_skills.items()
-            case "wish":
-                yield from tables.wishes.items()
-            case "trajectory":
-                yield from tables.trajectories.items()
-            case _:
-                yield from tables.evolution.items()
+        keyed: Mapping[str, Iterable[tuple[Key, Record]]] = {
+            "consent": (((user,), one) for user, one in tables.users.items()),
+            "evolution": tables.evolution.items(),
+            "feedback": (((one.user, one.event_id.bytes), one) for one in tables.feedback.values()),
+            "outcome": tables.outcomes.items(),
+            "outcome_profile": (((user,), one) for user, one in tables.profiles.items()),
+            "posterior": tables.posteriors.items(),
+            "preference": tables.preferences.items(),
+            "selection": tables.selections.items(),
+            "skill": tables.states.items(),
+            "suggestion": tables.suggestions.items(),
+            "taste": tables.cells.items(),
+            "trajectory": tables.trajectories.items(),
+            "user_skill": tables.user_skills.items(),
+            "wish": tables.wishes.items(),
+        }
+        yield from keyed[name]
 
 
 class MemoryBehavioralStore:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from secrets import token_bytes
 
+from aico_memory.domain.advisor.insights import Insight
+from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile, SealedVector
 from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import (
@@ -18,7 +21,12 @@ from aico_memory.domain.behavioral.records import (
     UserSkill,
     UserState,
 )
+from aico_memory.domain.guardrails.adjustment import Adjustment
+from aico_memory.stores.behavioral.packing import pack_vector
+from aico_memory.stores.behavioral.port_learning import Definition
+from aico_memory.stores.behavioral.sql_learning import REVISION_BYTES
 from aico_memory.stores.behavioral.statements import ROW
+from aico_memory.stores.sql.ledger import MemoryLedger
 
 
 @dataclass(slots=True)
@@ -37,8 +45,15 @@ class Tables:
     wishes: dict[tuple[str, str], Wish] = field(default_factory=dict)
     priors: dict[str, PriorRecord] = field(default_factory=dict)
     user_skills: dict[tuple[str, str, int], UserSkill] = field(default_factory=dict)
+    own_revisions: dict[str, bytes] = field(default_factory=dict)
     hours: dict[tuple[int, str, str], HourFigure] = field(default_factory=dict)
     archived: dict[tuple[str, str], int] = field(default_factory=dict)
+    outcomes: dict[tuple[str, int], SealedOutcome] = field(default_factory=dict)
+    vectors: dict[tuple[str, int], SealedVector] = field(default_factory=dict)
+    profiles: dict[str, SealedProfile] = field(default_factory=dict)
+    suggestions: dict[tuple[str, str], OpenSuggestion] = field(default_factory=dict)
+    insights: dict[str, Insight] = field(default_factory=dict)
+    adjustments: dict[str, Adjustment] = field(default_factory=dict)
 
     def copy(self) -> Tables:
         return Tables(*(dict(getattr(self, one.name)) for one in fields(self)))
@@ -88,11 +103,18 @@ class MemoryLearningRows:
         found = [
             key
             for key, one in self._tables.feedback.items()
-            if one.user == user and one.at_us > after_us and one.undone_us is None and one.skill_updated
+            if one.user == user
+            and one.at_us > after_us
+            and one.undone_us is None
+            and (one.skill_updated or one.sealed_text is not None)
         ]
         for key in found:
             self._tables.feedback[key] = replace(self._tables.feedback[key], undone_us=at_us)
         return len(found)
+
+    def change_feedback(self, record: FeedbackRecord) -> None:
+        if record.event_id in self._tables.feedback:
+            self._tables.feedback[record.event_id] = record
 
     def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
         found = self._tables.feedback.get(event_id)
@@ -109,6 +131,21 @@ class MemoryLearningRows:
     def signalled(self, event_id: uuid.UUID, at_us: int) -> None:
         self._tables.feedback[event_id] = replace(self._tables.feedback[event_id], signalled_us=at_us)
 
+    def unclassified(self, limit: int) -> list[FeedbackRecord]:
+        tables = self._tables
+        waiting = (
+            one
+            for one in tables.feedback.values()
+            if one.sealed_text is not None and one.categories is None and one.undone_us is None
+            and tables.users.get(one.user, UserState()).behavioral
+        )  # fmt: skip
+        return [one for one, _ in zip(waiting, range(limit), strict=False)]
+
+    def classified(self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str) -> None:
+        standing = self._tables.feedback[event_id]
+        after = replace(standing, categories=dict(categories), classified_us=at_us, classified_by=answered_by)
+        self._tables.feedback[event_id] = after
+
     def active_prior(self) -> PriorRecord | None:
         return next((one for one in self._tables.priors.values() if one.status == "active"), None)
 
@@ -124,22 +161,37 @@ class MemoryLearningRows:
             priors[standing.version] = replace(standing, status="replaced")
         priors[record.version] = record
 
-    def retire_prior(self) -> bool:
+    def restore_prior(self, version: str) -> None:
         priors, standing = self._tables.priors, self.active_prior()
-        if standing is None:
-            return False
-        priors[standing.version] = replace(standing, status="refused")
-        before = [one for one in priors.values() if one.status == "replaced"]
-        if before:
-            priors[before[-1].version] = replace(before[-1], status="active")
-        return True
+        if standing is not None:
+            priors[standing.version] = replace(standing, status="replaced")
+        if version in priors:
+            priors[version] = replace(priors[version], status="active")
+
+    def ledger(self) -> MemoryLedger:
+        return MemoryLedger(self._tables.adjustments)
 
     def user_skills(self, user: str) -> list[UserSkill]:
         rows = sorted(self._tables.user_skills.items(), key=lambda item: item[0])
         return [one for key, one in rows if key[0] == user]
 
+    def accepted_skills(self, user: str) -> list[Definition]:
+        latest = {one.skill_id: one for one in self.user_skills(user) if one.status != "replaced"}
+        return [
+            Definition(one.skill_id, one.version, one.sealed_definition, pack_vector(one.dimensions))
+            for one in latest.values() if one.status == "accepted"
+        ]  # fmt: skip
+
+    def versions_of(self, user: str, skill_id: str) -> list[UserSkill]:
+        return [one for one in self.user_skills(user) if one.skill_id == skill_id]
+
+    def own_revision(self, user: str) -> bytes:
+        return self._tables.own_revisions.get(user, b"")
+
     def put_user_skill(self, skill: UserSkill) -> None:
-        self._tables.user_skills[skill.user, skill.skill_id, skill.version] = skill
+        made_with = skill.given or skill.dimensions
+        self._tables.user_skills[skill.user, skill.skill_id, skill.version] = replace(skill, given=made_with)
+        self._tables.own_revisions[skill.user] = token_bytes(REVISION_BYTES)
 
     def delete_user_skill(self, user: str, skill_id: str) -> int:
         tables = self._tables
@@ -149,10 +201,21 @@ class MemoryLearningRows:
         found = [key for key in tables.user_skills if key[:2] == (user, skill_id)]
         for key in found:
             del tables.user_skills[key]
+        tables.own_revisions[user] = token_bytes(REVISION_BYTES)
         return len(found)
 
     def users_of_request(self, request_id: str) -> list[str]:
         return sorted(user for user, request in self._tables.selections if request == request_id)[:2]
+
+    def active_users(self, from_us: int, until_us: int) -> frozenset[str]:
+        return frozenset(one.user for one in self._tables.selections.values() if from_us <= one.at_us < until_us)
+
+    def feedback_since(self, position: int) -> list[FeedbackRecord]:
+        return [
+            one
+            for place, one in enumerate(self._tables.feedback.values(), 1)
+            if place > position and one.reward and one.skill_updated and one.undone_us is None
+        ]
 
     def archived_skills(self, user: str) -> frozenset[str]:
         return frozenset(skill for owner, skill in self._tables.archived if owner == user)

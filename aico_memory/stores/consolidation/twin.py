@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from aico_memory.domain.consolidation.cycle import Cycle
 from aico_memory.domain.consolidation.decide import UserView
-from aico_memory.domain.consolidation.run import FINAL, Batch, PhaseRun, PhaseTotals, Run, Status, UserRun
+from aico_memory.domain.consolidation.run import (
+    FINAL,
+    Amounts,
+    Batch,
+    Counts,
+    Decision,
+    PhaseRun,
+    PhaseTotals,
+    Run,
+    Status,
+    UserRun,
+)  # fmt: skip
 from aico_memory.stores.tables import TableState
 
 UserKey = tuple[uuid.UUID, str]
@@ -26,9 +38,13 @@ class ConsolidationTables:
     users: dict[UserKey, UserRun] = field(default_factory=dict)
     phases: dict[PhaseKey, PhaseRun] = field(default_factory=dict)
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
+    orders: dict[PhaseKey, tuple[bytes, ...]] = field(default_factory=dict)
+    cycles: dict[str, Cycle] = field(default_factory=dict)
 
     def copy(self) -> ConsolidationTables:
-        return ConsolidationTables(dict(self.runs), dict(self.users), dict(self.phases), dict(self.batches))
+        return ConsolidationTables(
+            dict(self.runs), dict(self.users), dict(self.phases), dict(self.batches), dict(self.orders), dict(self.cycles)
+        )
 
 
 class MemoryConsolidationLedger:
@@ -62,23 +78,43 @@ class MemoryConsolidationLedger:
         for part in parts:
             self._tables.users.setdefault((run_id, part.user), part)
 
+    def user(self, run_id: uuid.UUID, user: str) -> UserRun | None:
+        return self._tables.users.get((run_id, user))
+
     def put_user(self, run_id: uuid.UUID, part: UserRun) -> None:
         self._tables.users[run_id, part.user] = part
 
     def waiting(self, run_id: uuid.UUID, limit: int) -> list[UserRun]:
         found = [part for part in self._parts(run_id) if part.status is Status.WAITING]
-        return sorted(found, key=lambda part: (-part.pending, part.user))[:limit]
+        return sorted(found, key=lambda part: (-part.overdue, -part.pending, part.user))[:limit]
 
     def views(self, run_id: uuid.UUID) -> list[UserView]:
-        return [self._view(run_id, part) for part in self._parts(run_id) if part.status is Status.ACTIVE]
+        return [self.view(run_id, part) for part in self._parts(run_id) if part.status is Status.ACTIVE]
+
+    def view(self, run_id: uuid.UUID, part: UserRun) -> UserView:
+        name = part.phases[part.phase] if part.phase < len(part.phases) else ""
+        phase = self.phase(run_id, part.user, name)
+        batches = self._of_phase(run_id, name, part.user)
+        following = min((batch.number for batch in batches if batch.status is Status.WAITING), default=-1)
+        if following < 0 and phase is not None and sum(len(batch.event_ids) for batch in batches) < phase.experiences:
+            following = len(batches)
+        in_flight = sum(batch.status is Status.ACTIVE for batch in batches)
+        return UserView(part, open=phase is not None, next_batch=following, in_flight=in_flight)
 
     def user_counts(self, run_id: uuid.UUID) -> dict[Status, int]:
         return dict(Counter(part.status for part in self._parts(run_id)))
 
-    def cut(self, run_id: uuid.UUID, phase: PhaseRun, batches: Sequence[Batch]) -> None:
+    def user_totals(self, run_id: uuid.UUID) -> tuple[Counts, Counts]:
+        done = [part for part in self._parts(run_id) if part.status is Status.DONE]
+        return _summed(part.before for part in done), _summed(part.after for part in done)
+
+    def open_phase(self, run_id: uuid.UUID, phase: PhaseRun, order: Sequence[bytes] = ()) -> None:
         self.put_phase(run_id, phase)
-        for batch in batches:
-            self.put_batch(run_id, batch)
+        if order:
+            self._tables.orders[run_id, phase.user, phase.phase] = tuple(order)
+
+    def ordered(self, run_id: uuid.UUID, user: str, phase: str, start: int, limit: int) -> tuple[bytes, ...]:
+        return self._tables.orders.get((run_id, user, phase), ())[start : start + limit]
 
     def phase(self, run_id: uuid.UUID, user: str, phase: str) -> PhaseRun | None:
         return self._tables.phases.get((run_id, user, phase))
@@ -92,9 +128,25 @@ class MemoryConsolidationLedger:
     def put_batch(self, run_id: uuid.UUID, batch: Batch) -> None:
         self._tables.batches[run_id, batch.user, batch.phase, batch.number] = batch
 
+    def amounts(self, run_id: uuid.UUID, user: str, phase: str) -> Amounts:
+        batches = self._of_phase(run_id, phase, user)
+        done = [batch for batch in batches if batch.status is Status.DONE]
+        held, held_done = (sum(len(batch.event_ids) for batch in some) for some in (batches, done))
+        return Amounts(len(batches), held, len(done), held_done)
+
     def totals(self, run_id: uuid.UUID) -> list[PhaseTotals]:
         names = sorted({key[2] for key in self._tables.phases if key[0] == run_id})
         return [self._total(run_id, name) for name in names]
+
+    def samples(self, run_id: uuid.UUID, phase: str, limit: int) -> list[Decision]:
+        batches = sorted(self._of_phase(run_id, phase), key=lambda batch: (batch.user, batch.number))
+        return [one for batch in batches for one in batch.samples][:limit]
+
+    def cycles(self, users: Sequence[str]) -> dict[str, Cycle]:
+        return {user: self._tables.cycles[user] for user in users if user in self._tables.cycles}
+
+    def put_cycle(self, cycle: Cycle) -> None:
+        self._tables.cycles[cycle.user] = cycle
 
     def batches(self, user: str, after: tuple[str, bytes, str, int] | None, limit: int) -> list[tuple[uuid.UUID, Batch]]:
         keyed = sorted(
@@ -111,6 +163,7 @@ class MemoryConsolidationLedger:
         tables.users = {key: part for key, part in tables.users.items() if key[0] not in old}
         tables.phases = {key: phase for key, phase in tables.phases.items() if key[0] not in old}
         tables.batches = {key: batch for key, batch in tables.batches.items() if key[0] not in old}
+        tables.orders = {key: order for key, order in tables.orders.items() if key[0] not in old}
         return len(old)
 
     def _ordered(self) -> list[Run]:
@@ -123,17 +176,6 @@ class MemoryConsolidationLedger:
         found = (batch for key, batch in self._tables.batches.items() if key[0] == run_id and key[2] == name)
         return [batch for batch in found if user is None or batch.user == user]
 
-    def _view(self, run_id: uuid.UUID, part: UserRun) -> UserView:
-        name = part.phases[part.phase] if part.phase < len(part.phases) else ""
-        batches = self._of_phase(run_id, name, part.user)
-        unsent = [batch.number for batch in batches if batch.status is Status.WAITING]
-        return UserView(
-            part,
-            cut=(run_id, part.user, name) in self._tables.phases,
-            next_batch=min(unsent, default=-1),
-            in_flight=sum(batch.status is Status.ACTIVE for batch in batches),
-        )
-
     def _total(self, run_id: uuid.UUID, name: str) -> PhaseTotals:
         phases = [phase for key, phase in self._tables.phases.items() if key[0] == run_id and key[2] == name]
         batches = self._of_phase(run_id, name)
@@ -143,7 +185,16 @@ class MemoryConsolidationLedger:
             sum(len(batch.event_ids) for batch in done), sum(phase.experiences for phase in phases),
             sum(batch.memories for batch in batches), sum(batch.unknown for batch in batches),
             sum(phase.finished_us - phase.started_us for phase in phases if phase.finished_us),
+            _summed(batch.counts for batch in batches),
+            sum(phase.error != "" for phase in phases), max((phase.error for phase in phases), default=""),
         )  # fmt: skip
+
+
+def _summed(counts: Iterable[Counts]) -> Counts:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(sorted(total.items()))
 
 
 class MemoryConsolidationStore:

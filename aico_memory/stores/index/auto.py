@@ -53,13 +53,16 @@ class AutoVectorIndex:
             return large.search(vector, view, limit)
         return self._exact.search(vector, view, limit)
 
-    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
+    def similarities(self, vectors: Sequence[Vector], view: View, limit: int) -> list[Similarities]:
         large = self._large
         if self._is_large(view.scopes) and self._built and large is not None:
-            return large.similarities(vector, view, limit)
+            return large.similarities(vectors, view, limit)
         if self._is_large(view.scopes):
             self._start_building()
-        return self._exact.similarities(vector, view, limit)
+        return self._exact.similarities(vectors, view, limit)
+
+    def at_hand(self, keys: Sequence[int], scope: Scope) -> dict[int, Vector]:
+        return self._exact.at_hand(keys, scope)
 
     def wait_built(self, timeout: float) -> bool:
         """Wait for a build that is under way; whether the large index answers."""

@@ -77,8 +77,12 @@ class ChromaVectorIndex:
         ]
         return sorted(found, key=lambda one: (-one.score, one.key))
 
-    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
-        return as_similarities(self.search(vector, view, limit))
+    def similarities(self, vectors: Sequence[Vector], view: View, limit: int) -> list[Similarities]:
+        return [as_similarities(self.search(vector, view, limit)) for vector in vectors]
+
+    def at_hand(self, keys: Sequence[int], scope: Scope) -> dict[int, Vector]:
+        # It would have to be asked for them, which takes longer than reading them from the truth.
+        return {}
 
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         with self._lock:

@@ -15,6 +15,8 @@ from aico_memory.stores.index.facet_columns import DTYPE, as_numbers, mask
 from aico_memory.stores.index.vector_port import Neighbour, Similarities, Vector, VectorEntry, VectorSource, unit
 
 _FIRST_CAPACITY = 64
+# Rows that stay in a core's own cache while several questions see them.
+_PIECE = 512
 
 
 class ExactVectorIndex:
@@ -48,15 +50,21 @@ class ExactVectorIndex:
             found += (Neighbour(int(keys[admitted[at]]), float(scores[at])) for at in best)
         return sorted(found, key=lambda one: (-one.score, one.key))[:limit]
 
-    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
-        keys, scores = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.float32)]
-        question = unit(vector)
+    def similarities(self, vectors: Sequence[Vector], view: View, limit: int) -> list[Similarities]:
+        keys = [np.empty(0, dtype=np.int64)]
+        scores = [np.empty((len(vectors), 0), dtype=np.float32)]
+        questions = [unit(vector) for vector in vectors]
         for scope in dict.fromkeys(view.scopes):
-            held, vectors, _ = self._matrix(scope).snapshot()
+            held, matrix, _ = self._matrix(scope).snapshot()
             if len(held):
                 keys.append(held.copy())
-                scores.append(vectors @ question)
-        return np.concatenate(keys), np.concatenate(scores)
+                scores.append(_cosines(matrix, questions))
+        together, cosines = np.concatenate(keys), np.concatenate(scores, axis=1)
+        return [(together, row) for row in cosines]
+
+    def at_hand(self, keys: Sequence[int], scope: Scope) -> dict[int, Vector]:
+        matrix = self._matrices.get(scope)
+        return {} if matrix is None else matrix.at_hand(keys)
 
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         by_scope: dict[Scope, list[VectorEntry]] = {}
@@ -161,6 +169,14 @@ class _Matrix:
             used = self._count
             return self._keys[:used], self._vectors[:used], self._columns[:used]
 
+    def at_hand(self, keys: Sequence[int]) -> dict[int, Vector]:
+        with self._lock:
+            if not self.filled:
+                return {}
+            places = {key: self._places[key] for key in keys if key in self._places}
+            # Copied at once: rows are never changed in place, but the matrix is as large as the scope.
+            return dict(zip(places, self._vectors[list(places.values())], strict=True)) if places else {}
+
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         with self._lock:
             if self.filled:
@@ -220,6 +236,17 @@ class _Matrix:
         if used:
             vectors[:used] = self._vectors[:used]
         self._keys, self._vectors, self._columns = keys, vectors, columns
+
+
+def _cosines(matrix: Vector, questions: Sequence[Vector]) -> Vector:
+    """Shape (questions, rows). All questions see a piece of the matrix while it is near: reading it is what takes the time."""
+    found = np.empty((len(questions), len(matrix)), dtype=np.float32)
+    for start in range(0, len(matrix), _PIECE):
+        piece = matrix[start : start + _PIECE]
+        # One by one: a product with so narrow a matrix takes twice as long.
+        for question, row in zip(questions, found, strict=True):
+            np.dot(piece, question, out=row[start : start + len(piece)])
+    return found
 
 
 def _units(vectors: Vector) -> Vector:

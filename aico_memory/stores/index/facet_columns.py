@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,15 @@ def as_number(condition: Condition) -> Condition:
     return condition
 
 
-def mask(wanted: Iterable[Condition], columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+class FacetColumns(Protocol):
+    """Columns of `DTYPE` by name: one array of records, or one array each."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, name: str, /) -> npt.NDArray[Any]: ...
+
+
+def mask(wanted: Iterable[Condition], columns: FacetColumns) -> npt.NDArray[np.bool_]:
     """Which rows fulfil all conditions."""
     fulfilled = np.ones(len(columns), dtype=np.bool_)
     for condition in wanted:

@@ -6,7 +6,7 @@ so what is committed is found. A scope is dropped when the bound is reached and 
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock, RLock
 from typing import TypeVar
@@ -21,6 +21,8 @@ from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.index.text_source import RowRules, TextSource, rows_of
 
 _Found = TypeVar("_Found")
+# Rows after which whoever reads ahead lets others go first.
+_SLICE = 100
 _PLAIN = Facets("record", "episodic", "active", "", 0, 0, OPEN, 0, OPEN)
 
 
@@ -76,6 +78,8 @@ class InMemoryText:
         # Scopes that are being read, with what changed meanwhile.
         self._loading: dict[Scope, set[int]] = {}
         self._guards: dict[Scope, Lock] = {}
+        # Questions that wait for a scope.
+        self._awaited: Counter[Scope] = Counter()
         self._loads = 0
 
     def read(self, scopes: Sequence[Scope], look: Callable[[Sequence[ScopeText]], _Found]) -> _Found:
@@ -83,7 +87,8 @@ class InMemoryText:
         wanted = list(dict.fromkeys(scopes))
         while True:
             for scope in wanted:
-                self._load(scope)
+                if scope not in self._scopes:
+                    self._load_for_question(scope)
             with self._lock:
                 self._catch_up()
                 texts = [self._scopes[scope] for scope in wanted if scope in self._scopes]
@@ -94,6 +99,31 @@ class InMemoryText:
                     found = look(texts)
                     self._keep_bound(len(wanted))
                     return found
+
+    def _load_for_question(self, scope: Scope) -> None:
+        with self._lock:
+            self._awaited[scope] += 1
+        try:
+            self._load(scope)
+        finally:
+            with self._lock:
+                self._awaited[scope] -= 1
+                if not self._awaited[scope]:
+                    del self._awaited[scope]
+
+    def prepare(self, scope: Scope, rest: Callable[[], None]) -> bool:
+        """Read a scope that nobody has asked for yet, while there is room; whether there was.
+
+        `rest` is called now and then, so that others go first; not from the moment on in which somebody waits for it.
+        """
+        if self._bytes() >= self._bound / 2:
+            return False
+        self._load(scope, lambda: None if self.awaited(scope) else rest())
+        return True
+
+    def awaited(self, scope: Scope) -> bool:
+        """Whether a question waits until this scope has been read."""
+        return self._awaited[scope] > 0
 
     def catch_up(self) -> None:
         """Take in what has changed; scopes that were not in memory are read while there is room, before anybody asks."""
@@ -127,7 +157,7 @@ class InMemoryText:
             else:
                 text.put(self._rules.row(key, memory))
 
-    def _load(self, scope: Scope) -> None:
+    def _load(self, scope: Scope, rest: Callable[[], None] | None = None) -> None:
         """Read a scope that is not in memory; questions about others go on meanwhile."""
         with self._lock:
             guard = self._guards.setdefault(scope, Lock())
@@ -138,8 +168,10 @@ class InMemoryText:
                 self._loading[scope] = set()
             text = ScopeText(self._gap_us)
             try:
-                for row in rows_of(self._source, scope, self._rules, self._load_batch):
+                for number, row in enumerate(rows_of(self._source, scope, self._rules, self._load_batch), 1):
                     text.put(row)
+                    if rest is not None and not number % _SLICE:
+                        rest()
             except BaseException:
                 with self._lock:
                     del self._loading[scope]

@@ -46,8 +46,13 @@ class NaiveVectorIndex:
         ]
         return sorted(found, key=lambda one: (-one.score, one.key))[:limit]
 
-    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
-        return as_similarities(self.search(vector, view, limit))
+    def similarities(self, vectors: Sequence[Vector], view: View, limit: int) -> list[Similarities]:
+        return [as_similarities(self.search(vector, view, limit)) for vector in vectors]
+
+    def at_hand(self, keys: Sequence[int], scope: Scope) -> dict[int, Vector]:
+        with self._lock:
+            found = [self._entries[key] for key in keys if key in self._entries]
+        return {entry.key: unit(entry.vector) for entry in found if entry.scope == scope}
 
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         with self._lock:

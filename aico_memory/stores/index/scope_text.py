@@ -10,29 +10,23 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from aico_memory.domain.memory import Facets
-from aico_memory.domain.retrieval.evidence import NOBODY, Counts, Flags, Floats, Places, Rows
+from aico_memory.domain.retrieval.evidence import Counts, Flags, Floats, Rows
 from aico_memory.domain.retrieval.question import AskedWord
 from aico_memory.domain.retrieval.tokens import character_grams, stem_key
 from aico_memory.stores.index.facet_columns import DTYPE, as_numbers, digest63
+from aico_memory.stores.index.scope_columns import Columns, Order, order_of
 
 _FIRST_CAPACITY = 64
 # Rebuilt when this share of the rows is gone.
 _MOST_DEAD = 0.25
 _MOST_COUNT = 65_535
 NO_SESSION = digest63("")
-ROW = np.dtype(
-    [
-        ("key", "i8"), ("session", "i4"), ("words", "f4"), ("characters", "f4"), ("turn", "?"), ("ends_asking", "?"),
-        ("asks", "?"), ("tells_time", "?"), ("importance", "f4"), ("utility", "f4"), ("confidence", "f4"), ("uses", "f4"),
-        ("alive", "?"), *[(name, DTYPE[name]) for name in DTYPE.names or () if name != "session_id"], ("session_id", "i8"),
-    ]
-)  # fmt: skip
 
 
 class TextRow(NamedTuple):
@@ -63,9 +57,7 @@ class ScopeText:
         self._clear()
 
     def _clear(self) -> None:
-        self._rows = np.zeros(_FIRST_CAPACITY, dtype=ROW)
-        self._before = np.full(_FIRST_CAPACITY, NOBODY, dtype=np.int32)
-        self._after = np.full(_FIRST_CAPACITY, NOBODY, dtype=np.int32)
+        self._rows = Columns(_FIRST_CAPACITY)
         self._used = self._dead = 0
         self._places: dict[int, int] = {}
         self._terms: dict[str, int] = {}
@@ -77,6 +69,8 @@ class ScopeText:
         self._grams: dict[str, list[tuple[int, int]]] = {}
         self._grammed = 0
         self._linked = True
+        self._order: Order | None = None
+        self._shared: Rows | None = None
         self._sessions = 0
         self._last: dict[int, int] = {}
         self.speakers: Counter[str] = Counter()
@@ -88,9 +82,9 @@ class ScopeText:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        # Postings and what is kept of each word of a row; a word of the vocabulary; a row's objects.
-        kept = self._kept_words * 120 + len(self._terms) * 250 + self._used * 300
-        return self._rows.nbytes + self._before.nbytes * 2 + kept
+        # Postings and what is kept of each word of a row; a word of the vocabulary; a row's objects and its copy in order.
+        kept = self._kept_words * 120 + len(self._terms) * 250 + self._used * 400
+        return self._rows.nbytes + kept
 
     def put(self, row: TextRow) -> None:
         """Take a memory in, or what it is now."""
@@ -109,6 +103,7 @@ class ScopeText:
             rows.append(place)
             counts.append(min(often, _MOST_COUNT))
         self._used += 1
+        self._order = None
         self._places[row.key] = place
         self._kept_words += len(row.words)
         self._kept.append(row)
@@ -126,7 +121,7 @@ class ScopeText:
             self._rows["alive"][place] = False
             self._count(self._kept[place], -1)
             self._dead += 1
-            self._linked = False
+            self._linked, self._order, self._shared = False, None, None
         if self._dead > _MOST_DEAD * self._used and self._dead > _FIRST_CAPACITY:
             self._compact()
 
@@ -134,9 +129,9 @@ class ScopeText:
         """The key of each row, dead ones too."""
         return self._rows["key"][: self._used]
 
-    def columns(self) -> npt.NDArray[Any]:
+    def columns(self) -> Columns:
         """The rows' facets by name, dead rows too."""
-        return self._rows[: self._used]
+        return self._rows.first(self._used)
 
     def alive(self) -> Flags:
         """Which rows are there."""
@@ -146,30 +141,37 @@ class ScopeText:
         """Words of each row, dead rows too."""
         return self._rows["words"][: self._used]
 
-    def rows(self, visible: Flags) -> Rows:
-        """A snapshot of the rows."""
+    def order(self) -> Order:
+        """The order in which whoever is said after another stands behind it."""
         if not self._linked:
             self._link_all()
-        used, rows = self._used, self._rows[: self._used]
-        return Rows(
-            words=rows["words"].copy(), characters=rows["characters"].copy(),
-            before=self._before[:used].copy(), after=self._after[:used].copy(),
-            session=rows["session"].copy(), sessions=max(1, self._sessions), said_at_us=rows["said_at_us"].copy(),
-            ends_asking=rows["ends_asking"].copy(), asks=rows["asks"].copy(), tells_time=rows["tells_time"].copy(),
-            importance=rows["importance"].copy(), utility=rows["utility"].copy(), confidence=rows["confidence"].copy(),
-            uses=rows["uses"].copy(), visible=visible,
-        )  # fmt: skip
+        if self._order is None:
+            self._order = order_of(self._rows.first(self._used))
+        return self._order
 
-    def count_words(self, asked: Sequence[AskedWord]) -> Counts:
-        """How often each word, in any of its forms, stands in each row."""
+    def rows(self, visible: Flags) -> Rows:
+        """The rows in their order, copied; `visible` is by row. Until something changes whoever sees the same shares them."""
+        order, rows = self.order(), self._rows.first(self._used)
+        seen = visible[order.places]
+        if self._shared is not None and np.array_equal(self._shared.visible, seen):
+            return self._shared
+        names = ("words", "characters", "said_at_us", "ends_asking", "asks", "tells_time", "importance", "utility",
+                 "confidence", "uses")  # fmt: skip
+        self._shared = Rows(
+            joined=order.joined, turns=order.turns, visible=seen, **{name: rows[name][order.places] for name in names}
+        )
+        return self._shared
+
+    def count_words(self, asked: Sequence[AskedWord], order: Order | None = None) -> Counts:
+        """How often each word, in any of its forms, stands in each row; in that order, where one is given."""
         often = np.zeros((len(asked), self._used), dtype=np.float32)
         for place, word in enumerate(asked):
             for term in self._alternatives(word):
-                self._add(often[place], term, 1)
+                self._add(often[place], term, 1, order)
         return Counts(often, np.array([word.weight for word in asked], dtype=np.float32))
 
-    def count_characters(self, asked: Sequence[AskedWord]) -> Counts:
-        """How often each run of characters of these words stands in each row."""
+    def count_characters(self, asked: Sequence[AskedWord], order: Order | None = None) -> Counts:
+        """How often each run of characters of these words stands in each row; in that order, where one is given."""
         self._learn_grams()
         weights: dict[str, float] = {}
         for word in asked:
@@ -178,7 +180,7 @@ class ScopeText:
         often = np.zeros((len(weights), self._used), dtype=np.float32)
         for place, gram in enumerate(weights):
             for term, inside in self._grams.get(gram, ()):
-                self._add(often[place], term, inside)
+                self._add(often[place], term, inside, order)
         return Counts(often, np.array(list(weights.values()), dtype=np.float32))
 
     def spoken_by(self, names: Iterable[str]) -> Flags:
@@ -186,10 +188,11 @@ class ScopeText:
         wanted = set(names)
         return np.array([row.speaker in wanted for row in self._kept], dtype=np.bool_)
 
-    def _add(self, into: Floats, term: int, times: int) -> None:
+    def _add(self, into: Floats, term: int, times: int, order: Order | None) -> None:
         rows, counts = self._postings[term]
+        places = np.array(rows, dtype=np.intp)
         # A row stands once in the postings of a term.
-        into[np.array(rows, dtype=np.intp)] += np.array(counts, dtype=np.float32) * times
+        into[places if order is None else order.positions[places]] += np.array(counts, dtype=np.float32) * times
 
     def _alternatives(self, word: AskedWord) -> set[int]:
         found = set()
@@ -231,10 +234,11 @@ class ScopeText:
             row.facets.said_at_us, row.facets.session_id, row.turn,
         )  # fmt: skip
         self._describe(place, row)
-        self._linked = self._linked and not moved
+        if moved:
+            self._linked, self._order = False, None
 
     def _describe(self, place: int, row: TextRow) -> None:
-        rows = self._rows
+        rows, self._shared = self._rows, None
         for name, value in zip(DTYPE.names or (), as_numbers(row.facets), strict=True):
             rows[name][place] = value
         rows["key"][place], rows["alive"][place], rows["words"][place] = row.key, True, len(row.words)
@@ -258,16 +262,16 @@ class ScopeText:
             self._linked = False
         elif last is not None and (named != NO_SESSION or said - rows["said_at_us"][last] <= self._gap_us):
             rows["session"][place] = rows["session"][last]
-            self._before[place], self._after[last] = last, place
         else:
             rows["session"][place] = self._sessions
             self._sessions += 1
+        # Behind all that were there before.
+        rows["rank"][place] = place
         if rows["turn"][place]:
             self._last[named] = place
 
     def _link_all(self) -> None:
-        used, rows = self._used, self._rows[: self._used]
-        self._before[:used] = self._after[:used] = NOBODY
+        rows = self._rows.first(self._used)
         order = np.lexsort((rows["key"], rows["said_at_us"], rows["session_id"], ~(rows["alive"] & rows["turn"])))
         turns = order[: int((rows["alive"] & rows["turn"]).sum())]
         first = np.ones(len(turns), dtype=np.bool_)
@@ -275,36 +279,21 @@ class ScopeText:
             named, said = rows["session_id"][turns], rows["said_at_us"][turns]
             first[1:] = (named[1:] != named[:-1]) | ((named[1:] == NO_SESSION) & (said[1:] - said[:-1] > self._gap_us))
         numbers = np.cumsum(first) - 1
-        rows["session"][turns] = numbers
-        joined = np.flatnonzero(~first)
-        self._before[turns[joined]], self._after[turns[joined - 1]] = turns[joined - 1], turns[joined]
+        rows["session"][turns], rows["rank"][turns] = numbers, np.arange(len(turns))
         rest = order[len(turns) :]
         self._sessions = int(numbers[-1]) + 1 if len(turns) else 0
         rows["session"][rest] = np.arange(self._sessions, self._sessions + len(rest))
         self._sessions += len(rest)
         self._last = {int(rows["session_id"][place]): int(place) for place in turns}
-        self._linked = True
+        self._linked, self._order = True, None
 
     def _make_room(self) -> None:
         if self._used < len(self._rows):
             return
-        more = len(self._rows) // 2
-        self._rows = np.concatenate([self._rows, np.zeros(more, dtype=ROW)])
-        self._before = np.concatenate([self._before, np.full(more, NOBODY, dtype=np.int32)])
-        self._after = np.concatenate([self._after, np.full(more, NOBODY, dtype=np.int32)])
+        self._rows = self._rows.grown(len(self._rows) * 3 // 2)
 
     def _compact(self) -> None:
         kept = [row for row, alive in zip(self._kept, self.alive(), strict=True) if alive]
         self._clear()
         for row in kept:
             self.put(row)
-
-
-def place_of(keys: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> Places:
-    """Where each wanted key stands among `keys`; `NOBODY` where it does not."""
-    order = np.argsort(keys, kind="stable")
-    at = np.searchsorted(keys, wanted, sorter=order)
-    at = order[np.minimum(at, max(len(keys) - 1, 0))] if len(keys) else np.zeros(len(wanted), dtype=np.intp)
-    if not len(keys):
-        return np.full(len(wanted), NOBODY, dtype=np.int32)
-    return np.where(keys[at] == wanted, at, NOBODY).astype(np.int32)

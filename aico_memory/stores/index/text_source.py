@@ -36,6 +36,9 @@ class TextSource(Protocol):
     def memories(self, scope: Scope, after: int, limit: int) -> list[tuple[int, Memory]]:
         """Memories of a scope that can be opened, by ascending row, beyond `after`."""
 
+    def newest(self, memories: int) -> list[Scope]:
+        """The scopes of so many memories that came last, the latest first."""
+
     def opened(self, keys: Sequence[int]) -> list[tuple[int, Memory]]:
         """Those of these rows that can be opened."""
 

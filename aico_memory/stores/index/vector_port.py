@@ -51,8 +51,11 @@ class VectorIndex(Protocol):
     def search(self, vector: Vector, view: View, limit: int) -> list[Neighbour]:
         """The `limit` nearest, best first; only from the scopes of the view."""
 
-    def similarities(self, vector: Vector, view: View, limit: int) -> Similarities:
-        """Cosines with everything in the view's scopes, or with at least the `limit` nearest that the view admits."""
+    def similarities(self, vectors: Sequence[Vector], view: View, limit: int) -> list[Similarities]:
+        """For each vector its cosines with all that the view's scopes hold, or with the `limit` nearest that it admits."""
+
+    def at_hand(self, keys: Sequence[int], scope: Scope) -> dict[int, Vector]:
+        """Vectors of length 1, those of these keys of a scope that can be had without reading anything."""
 
     def upsert(self, entries: Sequence[VectorEntry]) -> None:
         """Take these in, or replace what stands under their keys."""

@@ -27,8 +27,8 @@ Vector = npt.NDArray[np.float32]
 # kept: folded into the chain of its key; review: a candidate or shadow; sleep: not admitted yet;
 # referring: as it was said, of what speaks of something said before (an end, a correction), which may still arrive.
 StatementState = Literal["kept", "review", "sleep", "referring"]
-# Decay of confidence, drift of utility, rehearsal.
-Upkeep = Literal["decay", "drift", "rehearsal"]
+# Decay of confidence, drift of utility, rehearsal, strengthening of flashbulbs, announcing of plans, spreading of activation.
+Upkeep = Literal["decay", "drift", "rehearsal", "emotion", "due", "spread"]
 # What use and time change of a memory, and no index holds.
 STRENGTHS = (
     "confidence", "utility", "stability", "difficulty", "storage_strength", "access_count", "last_accessed_us",
@@ -74,16 +74,22 @@ class ItemReads(Protocol):
         """What hangs on these items, whatever its status, by ascending id."""
 
     def nearest(self, scope: Scope, fingerprint: str, vector: Vector, limit: int) -> list[Neighbour]:
-        """Active items by cosine similarity under that model, in hundredths, the closest first."""
+        """Active items but those that sleep wrote, by cosine similarity under that model, in hundredths, the closest first."""
 
     def similarities(self, memory_ids: Sequence[bytes], fingerprint: str, vector: Vector) -> dict[bytes, float]:
         """Cosine similarity, in hundredths, of those of these items that have a vector of that model."""
+
+    def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:
+        """The vectors of these memories' present texts under that model; those without one are missing."""
 
     def former_vector(self, memory_id: bytes, fingerprint: str) -> Vector | None:
         """The vector of an item under that model, whichever of its texts it was made for."""
 
     def active_count(self, scope: Scope) -> int:
         """Active items of a scope that are not dormant."""
+
+    def mean_access(self, scope: Scope) -> float:
+        """Mean access count of the items that are active or superseded and not dormant; 0 where there are none."""
 
     def active_outlines(self, scope: Scope) -> list[Memory]:
         """Active items that are not dormant, without their words: all sealed fields are empty. By ascending id."""
@@ -169,8 +175,8 @@ class ItemReads(Protocol):
     def applied_at(self, what: Upkeep, memory_ids: Sequence[bytes]) -> dict[bytes, int]:
         """When it was last applied to these items; those to which it never was are missing."""
 
-    def questions(self, scope: Scope, fingerprint: str, limit: int) -> list[Vector]:
-        """The last questions of a scope under that model, the newest last."""
+    def questions(self, scope: Scope, fingerprint: str, limit: int, before: int = 0) -> list[Vector]:
+        """The last questions of a scope under that model, the newest last; `before` a place on the bus unless it is 0."""
 
 
 class ItemWrites(ItemReads, Protocol):
@@ -239,8 +245,8 @@ class ItemWrites(ItemReads, Protocol):
     def note_applied(self, what: Upkeep, applied: Mapping[bytes, int]) -> None:
         """It was applied to these items at these moments."""
 
-    def note_question(self, scope: Scope, fingerprint: str, vector: Vector, at_us: int, kept: int) -> None:
-        """A question was asked of a scope; only the last `kept` stay."""
+    def note_question(self, scope: Scope, fingerprint: str, vector: Vector, at_us: int, kept: int, sequence: int = 0) -> None:
+        """A question was asked of a scope, at that place on the bus; only the last `kept` stay."""
 
     def forget_before(self, at_us: int, tags_at_us: int) -> None:
         """Explanations, interactions and usage from before `at_us` go, and tags that ran out before `tags_at_us`."""

@@ -12,6 +12,9 @@ from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View
 from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.index.vector_port import Vector, VectorEntry, VectorSource
 from aico_memory.stores.semantic.item_port import ItemReads, ItemWrites
+from aico_memory.stores.semantic.labels import Labels
+from aico_memory.stores.semantic.sleep_port import SleepReads, SleepWrites
+from aico_memory.stores.sql.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,14 @@ class Unread:
     tries: int = 0
 
 
-class SemanticTransaction(ItemWrites, ConsumerTransaction, Protocol):
+class SemanticTransaction(ItemWrites, SleepWrites, ConsumerTransaction, Protocol):
     """One transaction: memories, cursor and what is to be published, or nothing."""
+
+    def ledger(self) -> Ledger:
+        """Self-adjustments."""
+
+    def labels(self) -> Labels:
+        """What self-adjustment learns from."""
 
     def memory(self, memory_id: bytes) -> Memory | None:
         """The memory as it stands inside this transaction."""
@@ -102,11 +111,17 @@ class SemanticTransaction(ItemWrites, ConsumerTransaction, Protocol):
         """This maintenance is done."""
 
 
-class SemanticStore(ItemReads, ConsumerState, Protocol):
+class SemanticStore(ItemReads, SleepReads, ConsumerState, Protocol):
     """Memories. Every read names its scopes; what lies in another scope is not there."""
 
     def transaction(self) -> AbstractContextManager[SemanticTransaction]:
         """Commit on a clean exit, roll back on an exception."""
+
+    def reading_ledger(self) -> AbstractContextManager[Ledger]:
+        """Self-adjustments as last committed; for reading only."""
+
+    def reading_labels(self) -> AbstractContextManager[Labels]:
+        """Labels as last committed; for reading only."""
 
     def get(self, memory_ids: Sequence[bytes], scopes: Sequence[Scope]) -> list[Memory]:
         """Those of these memories that lie in the scopes, whatever their status, in the order asked."""
@@ -114,8 +129,8 @@ class SemanticStore(ItemReads, ConsumerState, Protocol):
     def page(self, view: View, after: bytes, limit: int) -> list[Memory]:
         """The memories that a view admits, in the order in which they were made, beyond the memory `after` (b"": all)."""
 
-    def admitted(self, keys: Sequence[int], view: View) -> dict[int, Memory]:
-        """Those of these rows that the view admits now."""
+    def admitted(self, keys: Sequence[int], view: View, *, shown: bool = False) -> dict[int, Memory]:
+        """Those of these rows that the view admits now; with `shown` of each only what a context weighs and shows."""
 
     def search_text(self, tokens: Sequence[str], view: View, limit: int) -> list[TextHit]:
         """The `limit` best by BM25 among those that the view admits."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from aico_memory.domain.memory import Evidence, Memory, Scope
-from aico_memory.stores.semantic.item_port import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +20,16 @@ class HotTier:
     limit: int
 
 
+class Sources(NamedTuple):
+    """What a memory rests on: its oldest evidence whole, and the ids of all its events, oldest first."""
+
+    first: Evidence | None
+    event_ids: tuple[bytes, ...]
+
+
+NO_SOURCES = Sources(None, ())
+
+
 class RetrievalReads(Protocol):
     """Reads of the store. Every one names its scopes."""
 
@@ -30,11 +39,19 @@ class RetrievalReads(Protocol):
         Pinned constraints come first, whatever their use.
         """
 
-    def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:
-        """The vectors of these memories' present texts; those without one are missing."""
+    def sources_of(self, owners: Mapping[bytes, str], most: int) -> dict[bytes, Sources]:
+        """What each of these memories rests on, by whose it is, replays left out; at most `most` events of each."""
 
-    def sources_of(self, memory_ids: Sequence[bytes], most: int) -> dict[bytes, list[Evidence]]:
-        """What each rests on, oldest first, replays left out, at most so many; only the first with its sealed details."""
+    def hold(self, keys: Sequence[int]) -> None:
+        """Have these memories, by their rows, and what they rest on at hand, as far as there is room for them."""
+
+    def told(
+        self, memories: Sequence[Memory], sources: Mapping[bytes, Sources], tell: Callable[[Memory, Sources], bytes]
+    ) -> list[bytes]:
+        """What `tell` makes of each memory and of its sources, in their order; it may be asked once for the same two."""
+
+    def forget_destroyed(self) -> None:
+        """Keep nothing in memory of those whose keys are gone. To be called now and then."""
 
     def around(self, memory: Memory, limit: int) -> tuple[list[Memory], list[Memory]]:
         """Records of the same scope and conversation said before and after it, nearest first, at most `limit` each."""

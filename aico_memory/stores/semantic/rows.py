@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from sys import intern
 from typing import Any, Protocol
 
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import Condition, Evidence, Evolution, Memory, Scope
 from aico_memory.errors import KeyDestroyed, WrongKey
+from aico_memory.stores.semantic.opening import opened_once
 from aico_memory.vault.sealer import Sealer
 
 # Columns that hold a field of the same name as it is.
@@ -21,13 +23,21 @@ PLAIN = (
     "said_at_us", "valid_from_us", "valid_until_us", "recorded_at_us", "invalidated_at_us", "created_at_us", "updated_at_us",
     "received_at_us", "superseded_by", "variant_of", "version_of", "version", "confidence", "importance", "utility",
     "stability", "difficulty", "storage_strength", "access_count", "last_accessed_us", "reference_count",
-    "last_referenced_us", "valence", "arousal", *_FLAGS, "source_confidence",
+    "last_referenced_us", "valence", "arousal", *_FLAGS, "source_confidence", "heard",
 )  # fmt: skip
 # Rows read as (scope kind, scope id, body, *PLAIN).
 SELECT = (
     f"SELECT m.row_no, s.kind, s.id, m.body, {', '.join('m.' + name for name in PLAIN)} "
     "FROM memory m JOIN scope s USING (scope_no)"
 )
+# What a context weighs and shows; the rest of a memory stands at its defaults then.
+SHOWN = (
+    "memory_id", "owner", "kind", "tier", "sub_tier", "status", "session_id", "language", "said_at_us", "valid_from_us",
+    "valid_until_us", "recorded_at_us", "invalidated_at_us", "created_at_us", "version_of", "confidence", "importance",
+    "utility", "valence", "source_confidence", "pinned",
+)  # fmt: skip
+_UNREAD: dict[str, Any] = {"updated_at_us": 0, "received_at_us": 0}
+SELECT_SHOWN = SELECT.replace(", ".join("m." + name for name in PLAIN), ", ".join("m." + name for name in SHOWN))
 INSERT = (
     f"INSERT INTO memory (scope_no, body, fact_key_digest, {', '.join(PLAIN)}) "
     f"VALUES (?, ?, ?, {', '.join('?' for _ in PLAIN)}) ON CONFLICT (memory_id) DO NOTHING"
@@ -36,7 +46,7 @@ UPDATE = (
     f"UPDATE memory SET body = ?, fact_key_digest = ?, {', '.join(name + ' = ?' for name in PLAIN)} "
     "WHERE memory_id = ? RETURNING row_no"
 )
-_OPERATORS = {"ge": ">=", "le": "<=", "gt": ">", "lt": "<"}
+_OPERATORS = {"ne": "<>", "ge": ">=", "le": "<=", "gt": ">", "lt": "<"}
 
 
 class Sealers(Protocol):
@@ -61,16 +71,41 @@ def seal_body(memory: Memory, sealer: Sealer) -> bytes:
 def open_row(row: Sequence[Any], sealers: Sealers) -> tuple[int, Memory] | None:
     """Row number and memory; None where the owner's key was destroyed, so that nobody can read it any more."""
     number, scope_kind, scope_id, body, *plain = row
+    if (words := _opened_words(body, plain, sealers)) is None:
+        return None
+    text, entities, fact_key, speaker = words
     fields = dict(zip(PLAIN, plain, strict=True))
     for name in _FLAGS:
         fields[name] = bool(fields[name])
+    return number, Memory(
+        scope=Scope(scope_kind, scope_id), text=text, entities=entities, fact_key=fact_key, speaker=speaker, **fields
+    )
+
+
+def open_shown(row: Sequence[Any], sealers: Sealers) -> tuple[int, Memory] | None:
+    """The same of a row of `SELECT_SHOWN`."""
+    number, scope_kind, scope_id, body, *plain = row
+    if (words := _opened_words(body, plain, sealers)) is None:
+        return None
+    text, entities, _, speaker = words
+    # Names that thousands of memories share are one object: such memories are kept.
+    fields: dict[str, Any] = {
+        name: intern(value) if type(value) is str else value for name, value in zip(SHOWN, plain, strict=True)
+    }
+    fields["pinned"] = bool(plain[-1])
+    return number, Memory(
+        scope=Scope(intern(scope_kind), intern(scope_id)), text=text, entities=entities, speaker=speaker, **fields, **_UNREAD
+    )
+
+
+def _opened_words(body: bytes, plain: Sequence[Any], sealers: Sealers) -> tuple[str, tuple[str, ...], str, str] | None:
+    """Text, entities, fact key and speaker; `plain` begins with the memory's id and its owner."""
+    memory_id, owner = plain[0], plain[1]
     try:
-        content = sealers.sealer(fields["owner"], create=False).open(body, b"memory\0" + fields["memory_id"])
+        sealer = sealers.sealer(owner, create=False)
+        return opened_once(_words, sealer, body, b"memory\0" + memory_id)
     except (KeyDestroyed, WrongKey):
         return None
-    text, entities, fact_key, speaker = json.loads(content)
-    sealed = {"text": text, "entities": tuple(entities), "fact_key": fact_key, "speaker": speaker}
-    return number, Memory(scope=Scope(scope_kind, scope_id), **sealed, **fields)
 
 
 def seal_reading(item: Known, sealer: Sealer) -> bytes | None:
@@ -91,8 +126,8 @@ def open_known(row: Sequence[Any], sealers: Sealers) -> Known | None:
     memory = opened[1]
     if reading is None:
         return Known(memory, single_valued=bool(single_valued))
-    content = sealers.sealer(memory.owner, create=False).open(reading, b"reading\0" + memory.memory_id)
-    subject, predicate, object_key, value = json.loads(content)
+    sealer = sealers.sealer(memory.owner, create=False)
+    subject, predicate, object_key, value = opened_once(_parts, sealer, reading, b"reading\0" + memory.memory_id)
     return Known(memory, subject, predicate, object_key, bool(single_valued), value)
 
 
@@ -117,7 +152,7 @@ def open_evidence(row: Sequence[Any], sealer: Sealer) -> Evidence:
     memory_id, event_id, method, at_us, confidence, role, said_at_us, session_id, detail = row
     name = metadata = excerpt = ""
     if detail is not None:
-        name, metadata, excerpt = json.loads(sealer.open(detail, _evidence_context(memory_id, event_id)))
+        name, metadata, excerpt = opened_once(_parts, sealer, detail, _evidence_context(memory_id, event_id))
     return Evidence(memory_id, event_id, method, at_us, confidence, role, name, said_at_us, session_id, metadata, excerpt)
 
 
@@ -159,6 +194,15 @@ def within(scopes: Sequence[Scope]) -> tuple[str, list[Any]]:
         f"m.scope_no IN (SELECT scope_no FROM scope WHERE (kind, id) IN (VALUES {pairs}))" if scopes else "0",
         [part for scope in scopes for part in scope],
     )
+
+
+def _words(content: bytes) -> tuple[str, tuple[str, ...], str, str]:
+    text, entities, fact_key, speaker = json.loads(content)
+    return text, tuple(entities), fact_key, speaker
+
+
+def _parts(content: bytes) -> tuple[str, ...]:
+    return tuple(json.loads(content))
 
 
 def _evidence_context(memory_id: bytes, event_id: bytes) -> bytes:

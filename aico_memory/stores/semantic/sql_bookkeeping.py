@@ -113,9 +113,10 @@ class SqlBookReads:
         sql = f"SELECT memory_id, at_us FROM upkeep WHERE what = ? AND memory_id IN {IN_LISTED}"
         return dict(self._rows(sql, (what, listed(memory_ids))))
 
-    def questions(self, scope: Scope, fingerprint: str, limit: int) -> list[Vector]:
-        sql = f"SELECT half_floats FROM question WHERE {_SCOPED} AND fingerprint = ? ORDER BY position DESC LIMIT ?"
-        found = self._rows(sql, (*scope, fingerprint, limit))
+    def questions(self, scope: Scope, fingerprint: str, limit: int, before: int = 0) -> list[Vector]:
+        earlier = "AND sequence < ? " if before else ""
+        sql = f"SELECT half_floats FROM question WHERE {_SCOPED} AND fingerprint = ? {earlier}ORDER BY position DESC LIMIT ?"
+        found = self._rows(sql, (*scope, fingerprint, *((before,) if before else ()), limit))
         return [np.frombuffer(half, dtype="<f2").astype(np.float32) for (half,) in found][::-1]
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
@@ -183,11 +184,11 @@ class SqlBookWrites(SqlBookReads):
             [(memory_id, what, at_us) for memory_id, at_us in applied.items()],
         )
 
-    def note_question(self, scope: Scope, fingerprint: str, vector: Vector, at_us: int, kept: int) -> None:
+    def note_question(self, scope: Scope, fingerprint: str, vector: Vector, at_us: int, kept: int, sequence: int = 0) -> None:
         scope_no = self._scope_no(scope)
         self.connection.execute(
-            "INSERT INTO question (scope_no, fingerprint, at_us, half_floats) VALUES (?, ?, ?, ?)",
-            (scope_no, fingerprint, at_us, np.asarray(vector).astype("<f2").tobytes()),
+            "INSERT INTO question (scope_no, fingerprint, at_us, half_floats, sequence) VALUES (?, ?, ?, ?, ?)",
+            (scope_no, fingerprint, at_us, np.asarray(vector).astype("<f2").tobytes(), sequence),
         )
         self.connection.execute(_SURPLUS, (scope_no, scope_no, kept))
 

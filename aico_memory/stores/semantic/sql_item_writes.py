@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from sqlcipher3 import dbapi2
@@ -22,8 +22,8 @@ from aico_memory.stores.semantic.values import statement_body
 
 _READ_AS = "UPDATE memory SET reading = ?, single_valued = ?, predicate_digest = ?, object_digest = ? WHERE memory_id = ?"
 _KEEP = """
-INSERT INTO statement (statement_id, scope_no, owner, key_digest, state, event_id, said_at_us, place, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO statement (statement_id, scope_no, owner, key_digest, state, event_id, said_at_us, heard, place, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (statement_id) DO UPDATE SET key_digest = excluded.key_digest, state = excluded.state, body = excluded.body
 """
 _NAME_MODEL = """
@@ -47,6 +47,7 @@ class SqlItemWrites(SqlItemReads, SqlGraphWrites, SqlBookWrites):
     """The port `ItemWrites`, for a transaction that stores memories."""
 
     __slots__ = ()
+    _changing: Callable[[bytes, bool], None]
 
     def memory(self, memory_id: bytes) -> Memory | None:
         raise NotImplementedError
@@ -89,6 +90,7 @@ class SqlItemWrites(SqlItemReads, SqlGraphWrites, SqlBookWrites):
     def set_strength(self, memory: Memory) -> None:
         values = [getattr(memory, name) for name in STRENGTHS]
         assigned = ", ".join(f"{name} = ?" for name in STRENGTHS)
+        self._changing(memory.memory_id, False)
         self.connection.execute(f"UPDATE memory SET {assigned} WHERE memory_id = ?", (*values, memory.memory_id))
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
@@ -100,7 +102,7 @@ class SqlItemWrites(SqlItemReads, SqlGraphWrites, SqlBookWrites):
         body = sealer.seal(statement_body(statement), b"statement\0" + statement.statement_id)
         digest = self._digested(f"fact\0{statement.key}")
         values = (statement.statement_id, self._scope_no(statement.scope), statement.owner, digest, state,
-                  statement.event_id, statement.said_at_us, statement.place, body)  # fmt: skip
+                  statement.event_id, statement.said_at_us, statement.heard, statement.place, body)  # fmt: skip
         self.connection.execute(_KEEP, values)
 
     def drop_statement(self, statement_id: bytes) -> None:
@@ -108,6 +110,8 @@ class SqlItemWrites(SqlItemReads, SqlGraphWrites, SqlBookWrites):
 
     def move_evidence(self, event_id: bytes, before: bytes, after: bytes) -> None:
         sealer = None
+        self._changing(before, True)
+        self._changing(after, True)
         found = self.connection.execute(
             "SELECT m.owner, e.memory_id, e.event_id, e.method, e.at_us, e.confidence, e.role, e.said_at_us, e.session_id, "
             "e.detail FROM evidence e JOIN memory m USING (memory_id) WHERE e.memory_id = ? AND e.event_id = ?",

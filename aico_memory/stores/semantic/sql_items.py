@@ -13,9 +13,11 @@ from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.gate.statement import Known, Neighbour, Statement
 from aico_memory.domain.graph.relations import Relation
 from aico_memory.domain.memory import Evolution, Memory, Scope
+from aico_memory.domain.sleep.derived import WRITTEN_BY
 from aico_memory.errors import KeyDestroyed, WrongKey
 from aico_memory.stores.semantic import rows
 from aico_memory.stores.semantic.item_port import StatementState, Vector
+from aico_memory.stores.semantic.opening import opened_once
 from aico_memory.stores.semantic.values import statement_of
 from aico_memory.stores.sql import Connection
 
@@ -23,17 +25,23 @@ _KNOWN = rows.SELECT.replace("SELECT ", "SELECT m.reading, m.single_valued, ", 1
 _OF_SCOPE = "m.scope_no = (SELECT scope_no FROM scope WHERE kind = ? AND id = ?)"
 _ACTIVE = f"{_OF_SCOPE} AND m.status = 'active' AND m.tier <> 'dormant' AND m.kind <> 'record'"
 IN_LISTED = "(SELECT unhex(value) FROM json_each(?))"
-_VECTORS = """
-SELECT m.memory_id, v.half_floats FROM memory m
-JOIN vector v ON v.row_no = m.row_no AND v.version = m.version
-JOIN fingerprint f ON f.fingerprint_no = v.fingerprint_no AND f.fingerprint = ?
-"""
+# The memories first: left to itself the planner walks all vectors of the model.
+_VECTOR_OF_M = "CROSS JOIN vector v ON v.fingerprint_no = f.fingerprint_no AND v.row_no = m.row_no AND v.version = m.version"
+_ACTIVE_VECTORS = (
+    f"SELECT m.memory_id, v.half_floats FROM fingerprint f CROSS JOIN memory m {_VECTOR_OF_M} "
+    # What sleep writes is no statement, and is embedded some time later.
+    f"WHERE f.fingerprint = ? AND {_ACTIVE} AND m.write_source <> '{WRITTEN_BY}'"
+)
+_VECTORS_OF = (
+    "SELECT m.memory_id, v.half_floats FROM fingerprint f CROSS JOIN json_each(?) j "
+    f"CROSS JOIN memory m ON m.memory_id = unhex(j.value) {_VECTOR_OF_M} WHERE f.fingerprint = ?"
+)
 _RELATIONS = "SELECT r.subject, r.type, r.object, r.confidence, r.at_us FROM relation r"
 _EVOLUTION = (
     f"SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id IN {IN_LISTED} ORDER BY at_us, cause, what"
 )
 _STATEMENT = "SELECT s.owner, s.statement_id, s.state, s.body FROM statement s"
-_ORDER = "s.said_at_us DESC, s.event_id DESC, s.place DESC"
+_ORDER = "s.said_at_us DESC, s.heard DESC, s.event_id DESC, s.place DESC"
 
 
 class SqlItemReads:
@@ -69,15 +77,19 @@ class SqlItemReads:
 
     def by_predicate(self, scope: Scope, subject: str, predicate: str, limit: int) -> list[Known]:
         digest = self._digested(predicate_text(subject, predicate))
-        clause = f"WHERE {_OF_SCOPE} AND m.predicate_digest = ? ORDER BY m.said_at_us DESC, m.memory_id DESC LIMIT ?"
+        clause = (
+            f"WHERE {_OF_SCOPE} AND m.predicate_digest = ? ORDER BY m.said_at_us DESC, m.heard DESC, m.memory_id DESC LIMIT ?"
+        )
         return self._opened(clause, [*scope, digest, limit]) if predicate else []
 
     def by_object(self, scope: Scope, object_key: str, limit: int) -> list[Known]:
-        clause = f"WHERE {_OF_SCOPE} AND m.object_digest = ? ORDER BY m.said_at_us DESC, m.memory_id DESC LIMIT ?"
+        clause = f"WHERE {_OF_SCOPE} AND m.object_digest = ? ORDER BY m.said_at_us DESC, m.heard DESC, m.memory_id DESC LIMIT ?"
         return self._opened(clause, [*scope, self._digested(f"object\0{object_key}"), limit]) if object_key else []
 
     def newest(self, scope: Scope, limit: int) -> list[Known]:
-        return self._opened(f"WHERE {_ACTIVE} ORDER BY m.said_at_us DESC, m.memory_id DESC LIMIT ?", [*scope, limit])
+        return self._opened(
+            f"WHERE {_ACTIVE} ORDER BY m.said_at_us DESC, m.heard DESC, m.memory_id DESC LIMIT ?", [*scope, limit]
+        )
 
     def variants(self, memory_ids: Sequence[bytes]) -> list[Known]:
         if not memory_ids:
@@ -94,17 +106,20 @@ class SqlItemReads:
 
     def nearest(self, scope: Scope, fingerprint: str, vector: Vector, limit: int) -> list[Neighbour]:
         with self._reading() as connection:
-            found = connection.execute(f"{_VECTORS} WHERE {_ACTIVE}", (fingerprint, *scope)).fetchall()
+            found = connection.execute(_ACTIVE_VECTORS, (fingerprint, *scope)).fetchall()
         similar = sorted(_similarities(found, vector).items(), key=lambda one: (-one[1], one[0]))[:limit]
         by_id = {one.memory.memory_id: one for one in self.known([memory_id for memory_id, _ in similar], [scope])}
         return [Neighbour(by_id[memory_id], near) for memory_id, near in similar if memory_id in by_id]
 
     def similarities(self, memory_ids: Sequence[bytes], fingerprint: str, vector: Vector) -> dict[bytes, float]:
         with self._reading() as connection:
-            found = connection.execute(
-                f"{_VECTORS} WHERE m.memory_id IN {IN_LISTED}", (fingerprint, listed(memory_ids))
-            ).fetchall()
+            found = connection.execute(_VECTORS_OF, (listed(memory_ids), fingerprint)).fetchall()
         return _similarities(found, vector)
+
+    def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:
+        with self._reading() as connection:
+            found = connection.execute(_VECTORS_OF, (listed(memory_ids), fingerprint)).fetchall()
+        return {memory_id: np.frombuffer(half, dtype="<f2").astype(np.float32) for memory_id, half in found}
 
     def former_vector(self, memory_id: bytes, fingerprint: str) -> Vector | None:
         sql = (
@@ -118,6 +133,12 @@ class SqlItemReads:
     def active_count(self, scope: Scope) -> int:
         with self._reading() as connection:
             return int(connection.execute(f"SELECT count(*) FROM memory m WHERE {_ACTIVE}", scope).fetchone()[0])
+
+    def mean_access(self, scope: Scope) -> float:
+        believed = _ACTIVE.replace("m.status = 'active'", "m.status IN ('active', 'superseded')")
+        with self._reading() as connection:
+            found = connection.execute(f"SELECT avg(m.access_count) FROM memory m WHERE {believed}", scope).fetchone()[0]
+        return float(found or 0.0)
 
     def active_outlines(self, scope: Scope) -> list[Memory]:
         sql = f"SELECT {', '.join('m.' + name for name in rows.PLAIN)} FROM memory m WHERE {_ACTIVE} ORDER BY m.memory_id"
@@ -145,13 +166,13 @@ class SqlItemReads:
     def referring(self, scope: Scope, after_us: int, limit: int) -> list[Statement]:
         clause = (
             "WHERE s.scope_no = (SELECT scope_no FROM scope WHERE kind = ? AND id = ?) AND s.said_at_us > ? "
-            "AND s.state = 'referring' ORDER BY s.said_at_us, s.event_id, s.place LIMIT ?"
+            "AND s.state = 'referring' ORDER BY s.said_at_us, s.heard, s.event_id, s.place LIMIT ?"
         )
         return [one for one, _ in self._stated(clause, (*scope, after_us, limit))]
 
     def waiting(self, owner: str, event_ids: Collection[bytes], limit: int) -> list[Statement]:
         chosen = f"AND s.event_id IN {IN_LISTED} " if event_ids else ""
-        clause = f"WHERE s.owner = ? AND s.state = 'sleep' {chosen}ORDER BY s.said_at_us, s.event_id, s.place LIMIT ?"
+        clause = f"WHERE s.owner = ? AND s.state = 'sleep' {chosen}ORDER BY s.said_at_us, s.heard, s.event_id, s.place LIMIT ?"
         values = (owner, *((listed(event_ids),) if event_ids else ()), limit)
         return [one for one, _ in self._stated(clause, values)]
 
@@ -215,7 +236,7 @@ class SqlItemReads:
         for owner, statement_id, state, body in lines:
             try:
                 sealer = self._unsealing().sealer(owner, create=False)
-                found.append((statement_of(sealer.open(body, b"statement\0" + statement_id)), state))
+                found.append((opened_once(statement_of, sealer, body, b"statement\0" + statement_id), state))
             except (KeyDestroyed, WrongKey):
                 continue
         return found

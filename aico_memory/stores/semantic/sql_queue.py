@@ -15,6 +15,7 @@ from aico_memory.stores.semantic import rows
 from aico_memory.stores.semantic.port import IndexJob, KeptVector, PendingEntry, Unembedded
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
 from aico_memory.stores.sql import Connection, Database
+from aico_memory.stores.sql.latest import Latest
 
 _FACETS = ", ".join(f"m.{name}" for name in Facets._fields)
 _ENTRY = f"""
@@ -42,6 +43,8 @@ class SqlIndexQueue:
     def __init__(self, store: SqlSemanticStore) -> None:
         self._database = store.database
         self._sealers = store.sealers
+        # Asked for by each question.
+        self._oldest = Latest(self._database, _oldest)
 
     def fingerprint(self) -> str:
         with self._database.read() as connection:
@@ -57,8 +60,7 @@ class SqlIndexQueue:
             return [PendingEntry(*line) for line in lines]
 
     def oldest_pending(self) -> int:
-        with self._database.read() as connection:
-            return int(connection.execute("SELECT coalesce(min(global_sequence), 0) FROM index_outbox").fetchone()[0])
+        return self._oldest()
 
     def pending_count(self) -> int:
         with self._database.read() as connection:
@@ -188,3 +190,7 @@ def _entries(found: Sequence[Sequence[Any]]) -> list[VectorEntry]:
 
 def _unembedded(key: int, memory: Memory) -> Unembedded:
     return Unembedded(key, memory.version, memory.text)
+
+
+def _oldest(connection: Connection) -> int:
+    return int(connection.execute("SELECT coalesce(min(global_sequence), 0) FROM index_outbox").fetchone()[0])

@@ -10,18 +10,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View, conditions
+from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View, admits, conditions
 from aico_memory.errors import KeyDestroyed, NotFound, WrongKey
 from aico_memory.stores.index.fts5 import Fts5TextIndex
 from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.semantic import rows
+from aico_memory.stores.semantic.labels import SqlLabels
 from aico_memory.stores.semantic.port import IndexJob, Unread
+from aico_memory.stores.semantic.recent import RECENT_BYTES, Recent
 from aico_memory.stores.semantic.sql_bookkeeping import SqlBookReads
 from aico_memory.stores.semantic.sql_graph import SqlGraphReads
 from aico_memory.stores.semantic.sql_item_writes import SqlItemWrites
 from aico_memory.stores.semantic.sql_items import SqlItemReads
 from aico_memory.stores.semantic.sql_reading import QUEUE, queue_row
+from aico_memory.stores.semantic.sql_sleep import SqlSleepReads, SqlSleepWrites
 from aico_memory.stores.sql import Connection, Database, SqlConsumerState, SqlTransaction
+from aico_memory.stores.sql.ledger import SqlLedger
 
 MIGRATIONS = files("aico_memory.stores.semantic") / "migrations"
 FILE = "semantic.db"
@@ -50,20 +54,33 @@ FROM evidence e JOIN memory m USING (memory_id) WHERE e.memory_id IN ({}) ORDER 
 _EVOLUTION_OF = "SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id = ? ORDER BY at_us, cause, what"
 # Rows are numbered as they are made; 0 where there is no such memory.
 _ROW_OF = "coalesce((SELECT row_no FROM memory WHERE memory_id = ?), 0)"
+# The rows first: left to itself the planner may walk a whole scope.
+_ROWS = "FROM json_each(?) j CROSS JOIN memory m ON m.row_no = j.value"
+_BY_KEY, _SHOWN_BY_KEY = (sql.replace("FROM memory m", _ROWS) for sql in (rows.SELECT, rows.SELECT_SHOWN))
 _OWNER = "SELECT owner FROM memory WHERE memory_id = ?"
 Digest = Callable[[str], bytes]
 _Line = TypeVar("_Line")
 
 
-class SqlSemanticTransaction(SqlItemWrites, SqlTransaction):
+class SqlSemanticTransaction(SqlItemWrites, SqlSleepWrites, SqlTransaction):
     """One transaction of the store."""
 
-    __slots__ = ("_digest", "_sealers")
+    __slots__ = ("_changing", "_digest", "_sealers")
 
-    def __init__(self, connection: Connection, sealers: rows.Sealers, digest: Digest) -> None:
+    def __init__(
+        self, connection: Connection, sealers: rows.Sealers, digest: Digest, changing: Callable[[bytes, bool], None]
+    ) -> None:
         super().__init__(connection)
         self._sealers = sealers
         self._digest = digest
+        # Told before anything of a memory changes, and whether what it rests on does.
+        self._changing = changing
+
+    def ledger(self) -> SqlLedger:
+        return SqlLedger(self.connection)
+
+    def labels(self) -> SqlLabels:
+        return SqlLabels(self.connection)
 
     def memory(self, memory_id: bytes) -> Memory | None:
         row = self.connection.execute(f"{rows.SELECT} WHERE m.memory_id = ?", (memory_id,)).fetchone()
@@ -88,6 +105,7 @@ class SqlSemanticTransaction(SqlItemWrites, SqlTransaction):
     def replace(self, memory: Memory, tokens: Sequence[str] | None, sequence: int) -> None:
         sealed = rows.seal_body(memory, self._sealers.sealer(memory.owner))
         values = (sealed, self._key_digest(memory), *rows.plain_values(memory), memory.memory_id)
+        self._changing(memory.memory_id, False)
         found = self.connection.execute(rows.UPDATE, values).fetchall()
         if not found:
             raise NotFound(f"No memory {memory.memory_id.hex()}")
@@ -100,6 +118,7 @@ class SqlSemanticTransaction(SqlItemWrites, SqlTransaction):
             if owner is None:
                 raise NotFound(f"No memory {evidence.memory_id.hex()}")
             detail = rows.seal_evidence(evidence, self._sealers.sealer(owner[0]))
+        self._changing(evidence.memory_id, True)
         values = (evidence.memory_id, evidence.event_id, evidence.method, evidence.at_us, evidence.confidence,
                   evidence.role, evidence.said_at_us, evidence.session_id, detail)  # fmt: skip
         return self.connection.execute(_EVIDENCE, values).rowcount > 0
@@ -154,24 +173,41 @@ class SqlSemanticTransaction(SqlItemWrites, SqlTransaction):
         return self._digest(f"fact\0{memory.fact_key}") if memory.fact_key else None
 
 
-class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlConsumerState):
+class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlSleepReads, SqlConsumerState):
     """The port `SemanticStore` on SQLCipher."""
 
-    def __init__(self, database: Database, sealers: rows.Sealers, digest: Digest) -> None:
+    def __init__(self, database: Database, sealers: rows.Sealers, digest: Digest, recent_bytes: int) -> None:
         super().__init__(database)
         self.database = database
         self.sealers = sealers
         self._digest = digest
+        self.recent = Recent(sealers, recent_bytes)
 
     @classmethod
-    def open(cls, folder: Path, key: bytes | None, sealers: rows.Sealers, digest: Digest) -> Self:
+    def open(
+        cls, folder: Path, key: bytes | None, sealers: rows.Sealers, digest: Digest, recent_bytes: int = RECENT_BYTES
+    ) -> Self:
         """Open or make the database in this folder; errors as those of `Database.open`."""
-        return cls(Database.open(folder / FILE, key, MIGRATIONS), sealers, digest)
+        return cls(Database.open(folder / FILE, key, MIGRATIONS), sealers, digest, recent_bytes)
 
     @contextmanager
     def transaction(self) -> Iterator[SqlSemanticTransaction]:
-        with self.database.write() as connection:
-            yield SqlSemanticTransaction(connection, self.sealers, self._digest)
+        def begin(connection: Connection) -> SqlSemanticTransaction:
+            return SqlSemanticTransaction(connection, self.sealers, self._digest, self.recent.changing)
+
+        # The end is told while nobody else can write yet; nothing may be kept in between.
+        with self.committing(begin, self.recent.ended) as transaction:
+            yield transaction
+
+    @contextmanager
+    def reading_ledger(self) -> Iterator[SqlLedger]:
+        with self.database.read() as connection:
+            yield SqlLedger(connection)
+
+    @contextmanager
+    def reading_labels(self) -> Iterator[SqlLabels]:
+        with self.database.read() as connection:
+            yield SqlLabels(connection)
 
     def get(self, memory_ids: Sequence[bytes], scopes: Sequence[Scope]) -> list[Memory]:
         scoped, values = rows.within(scopes)
@@ -188,11 +224,30 @@ class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlConsumerSta
         with self.database.read() as connection:
             return [memory for _, memory in self._memories(connection, clause, [*values, *more, after, limit])]
 
-    def admitted(self, keys: Sequence[int], view: View) -> dict[int, Memory]:
-        with self.database.read() as connection:
-            numbers = _admitted(connection, keys, view)
-            clause = "WHERE m.row_no IN (SELECT value FROM json_each(?))"
-            return dict(self._memories(connection, clause, [json.dumps(sorted(numbers))]))
+    def admitted(self, keys: Sequence[int], view: View, *, shown: bool = False) -> dict[int, Memory]:
+        if not shown:
+            return self._admitted(_BY_KEY, rows.open_row, keys, view)
+        wanted, since = conditions(view), self.recent.since()
+        held = self.recent.memories(keys)
+        missing = [key for key in keys if key not in held]
+        found = {key: one for key, one in held.items() if one.scope in view.scopes and admits(wanted, one)}
+        if missing:
+            read = self._admitted(_SHOWN_BY_KEY, rows.open_shown, missing, view)
+            self.recent.keep_memories(since, read)
+            found.update(read)
+        return {key: found[key] for key in keys if key in found}
+
+    def shown(self, keys: Sequence[int]) -> dict[int, Memory]:
+        """These rows as contexts show them, whoever may see them; kept at hand."""
+        since, held = self.recent.since(), self.recent.memories(keys)
+        missing = [key for key in keys if key not in held]
+        if missing:
+            with self.database.read() as connection:
+                lines = connection.execute(_SHOWN_BY_KEY, [json.dumps(missing)]).fetchall()
+            read = dict(one for line in lines if (one := rows.open_shown(line, self.sealers)) is not None)
+            self.recent.keep_memories(since, read)
+            held.update(read)
+        return held
 
     def search_text(self, tokens: Sequence[str], view: View, limit: int) -> list[TextHit]:
         found: list[TextHit] = []
@@ -245,6 +300,17 @@ class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlConsumerSta
 
     def _digested(self, text: str) -> bytes:
         return self._digest(text)
+
+    def _admitted(
+        self, select: str, opener: Callable[[Sequence[Any], rows.Sealers], tuple[int, Memory] | None], keys: Sequence[int],
+        view: View,
+    ) -> dict[int, Memory]:  # fmt: skip
+        scoped, values = rows.within(view.scopes)
+        filtered, more = rows.where(conditions(view))
+        with self.database.read() as connection:
+            sql = f"{select} WHERE {scoped}{filtered}"
+            found = connection.execute(sql, [json.dumps(list(keys)), *values, *more]).fetchall()
+        return dict(one for row in found if (one := opener(row, self.sealers)) is not None)
 
     def _memories(self, connection: Connection, clause: str, values: Sequence[Any]) -> list[tuple[int, Memory]]:
         opened = (rows.open_row(row, self.sealers) for row in connection.execute(f"{rows.SELECT} {clause}", values))

@@ -12,13 +12,16 @@ from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.stores.index.naive import KeptSource
 from aico_memory.stores.index.text_port import TextHit
 from aico_memory.stores.index.vector_port import VectorEntry
+from aico_memory.stores.semantic.labels import MemoryLabels
 from aico_memory.stores.semantic.port import IndexJob, KeptVector, PendingEntry, Unembedded, Unread
 from aico_memory.stores.semantic.twin_item_writes import TwinItemWrites
 from aico_memory.stores.semantic.twin_items import TwinItemReads, TwinTables, holds_key
+from aico_memory.stores.semantic.twin_sleep import TwinSleepReads, TwinSleepWrites
 from aico_memory.stores.sql import MemoryConsumerState, MemoryTransaction
+from aico_memory.stores.sql.ledger import MemoryLedger
 
 
-class MemorySemanticTransaction(TwinItemWrites, MemoryTransaction):
+class MemorySemanticTransaction(TwinItemWrites, TwinSleepWrites, MemoryTransaction):
     """One transaction on a copy, which takes the place of the original when it commits."""
 
     __slots__ = ("_tables",)
@@ -30,6 +33,12 @@ class MemorySemanticTransaction(TwinItemWrites, MemoryTransaction):
     @property
     def tables(self) -> TwinTables:
         return self._tables
+
+    def ledger(self) -> MemoryLedger:
+        return MemoryLedger(self._tables.adjustments)
+
+    def labels(self) -> MemoryLabels:
+        return MemoryLabels(self._tables.review_labels, self._tables.ranking_labels)
 
     def memory(self, memory_id: bytes) -> Memory | None:
         key = self._tables.keys.get(memory_id)
@@ -107,7 +116,7 @@ class MemorySemanticTransaction(TwinItemWrites, MemoryTransaction):
                     raise InvalidMessage("Two active memories of one scope with the same fact key")
 
 
-class MemorySemanticStore(TwinItemReads, MemoryConsumerState):
+class MemorySemanticStore(TwinItemReads, TwinSleepReads, MemoryConsumerState):
     """The ports `SemanticStore` and `IndexQueue` in plain Python."""
 
     def __init__(self) -> None:
@@ -117,6 +126,14 @@ class MemorySemanticStore(TwinItemReads, MemoryConsumerState):
     @property
     def tables(self) -> TwinTables:
         return self._tables
+
+    @contextmanager
+    def reading_ledger(self) -> Iterator[MemoryLedger]:
+        yield MemoryLedger(self._tables.adjustments)
+
+    @contextmanager
+    def reading_labels(self) -> Iterator[MemoryLabels]:
+        yield MemoryLabels(self._tables.review_labels, self._tables.ranking_labels)
 
     @contextmanager
     def transaction(self) -> Iterator[MemorySemanticTransaction]:
@@ -136,7 +153,7 @@ class MemorySemanticStore(TwinItemReads, MemoryConsumerState):
         last = self._tables.keys.get(after, 0)
         return [memory for key, memory in sorted(self._tables.memories.items()) if key > last and _sees(view, memory)][:limit]
 
-    def admitted(self, keys: Sequence[int], view: View) -> dict[int, Memory]:
+    def admitted(self, keys: Sequence[int], view: View, *, shown: bool = False) -> dict[int, Memory]:
         memories = self._tables.memories
         return {key: memories[key] for key in keys if key in memories and _sees(view, memories[key])}
 

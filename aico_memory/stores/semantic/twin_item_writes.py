@@ -136,8 +136,8 @@ class TwinItemWrites(TwinItemReads):
     def note_applied(self, what: Upkeep, applied: Mapping[bytes, int]) -> None:
         self.tables.upkeep.update({(what, memory_id): at_us for memory_id, at_us in applied.items()})
 
-    def note_question(self, scope: Scope, fingerprint: str, vector: Vector, at_us: int, kept: int) -> None:
-        self.tables.asked[scope] = (*self.tables.asked.get(scope, ()), (fingerprint, vector))[-kept:]
+    def note_question(self, scope: Scope, fingerprint: str, vector: Vector, at_us: int, kept: int, sequence: int = 0) -> None:
+        self.tables.asked[scope] = (*self.tables.asked.get(scope, ()), (fingerprint, vector, sequence))[-kept:]
 
     def forget_before(self, at_us: int, tags_at_us: int) -> None:
         tables = self.tables

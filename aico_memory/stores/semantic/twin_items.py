@@ -17,10 +17,14 @@ from aico_memory.domain.gate.tagging import Pair, Tag
 from aico_memory.domain.graph.edges import Edge
 from aico_memory.domain.graph.entities import Entity, Merge
 from aico_memory.domain.graph.relations import Relation, RelationKey
+from aico_memory.domain.guardrails.adjustment import Adjustment
+from aico_memory.domain.guardrails.labels import RankingLabel, ReviewLabel
 from aico_memory.domain.memory import OPEN, RECORD, Evidence, Evolution, Memory, Scope
+from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.stores.index.bm25 import MemoryTextIndex
 from aico_memory.stores.semantic.item_port import Interaction, StatementState, Upkeep, Vector
 from aico_memory.stores.semantic.port import IndexJob, KeptVector, Unread
+from aico_memory.stores.semantic.sleep_port import SleepJob
 
 HOUR_US = 3_600_000_000
 
@@ -55,8 +59,13 @@ class TwinTables:
     reinforced: dict[tuple[Scope, str], frozenset[bytes]] = field(default_factory=dict)
     explanations: dict[bytes, tuple[Scope, int, Explanation]] = field(default_factory=dict)
     upkeep: dict[tuple[str, bytes], int] = field(default_factory=dict)
+    adjustments: dict[str, Adjustment] = field(default_factory=dict)
+    review_labels: dict[bytes, ReviewLabel] = field(default_factory=dict)
+    ranking_labels: dict[str, RankingLabel] = field(default_factory=dict)
     unread: dict[bytes, Unread] = field(default_factory=dict)
-    asked: dict[Scope, tuple[tuple[str, Vector], ...]] = field(default_factory=dict)
+    replayed: dict[Pair, int] = field(default_factory=dict)
+    sleep_jobs: dict[bytes, SleepJob] = field(default_factory=dict)
+    asked: dict[Scope, tuple[tuple[str, Vector, int], ...]] = field(default_factory=dict)
 
     def copied(self) -> TwinTables:
         """Tables of their own with the same records."""
@@ -120,20 +129,24 @@ class TwinItemReads:
         return sorted(found, key=lambda one: -self.tables.keys[one.memory.memory_id])[:limit]
 
     def nearest(self, scope: Scope, fingerprint: str, vector: Vector, limit: int) -> list[Neighbour]:
-        active = {one.memory.memory_id: one for one in self._items(lambda one: _counts(one, scope))}
+        stated = self._items(lambda one: _counts(one, scope) and not is_derived(one))
+        active = {one.memory.memory_id: one for one in stated}
         near = self.similarities(list(active), fingerprint, vector)
         ordered = sorted(near.items(), key=lambda one: (-one[1], one[0]))[:limit]
         return [Neighbour(active[memory_id], similarity) for memory_id, similarity in ordered]
 
-    def similarities(self, memory_ids: Sequence[bytes], fingerprint: str, vector: Vector) -> dict[bytes, float]:
+    def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:
         tables, found = self.tables, {}
         for memory_id in memory_ids:
             key = tables.keys.get(memory_id, 0)
             kept = tables.vectors.get(fingerprint, {}).get(key)
             if kept is not None and kept.version == tables.memories[key].version:
-                half = kept.vector.astype(np.float16).astype(np.float32)
-                found[memory_id] = round(float(half @ vector), 2)
+                found[memory_id] = kept.vector.astype(np.float16).astype(np.float32)
         return found
+
+    def similarities(self, memory_ids: Sequence[bytes], fingerprint: str, vector: Vector) -> dict[bytes, float]:
+        near = self.vectors_of(memory_ids, fingerprint)
+        return {memory_id: round(float(half @ vector), 2) for memory_id, half in near.items()}
 
     def former_vector(self, memory_id: bytes, fingerprint: str) -> Vector | None:
         kept = self.tables.vectors.get(fingerprint, {}).get(self.tables.keys.get(memory_id, 0))
@@ -141,6 +154,10 @@ class TwinItemReads:
 
     def active_count(self, scope: Scope) -> int:
         return len(self._items(lambda one: _counts(one, scope)))
+
+    def mean_access(self, scope: Scope) -> float:
+        found = self._items(lambda one: one.scope == scope and one.status in {"active", "superseded"} and one.tier != "dormant")
+        return sum(one.memory.access_count for one in found) / len(found) if found else 0.0
 
     def active_outlines(self, scope: Scope) -> list[Memory]:
         found = self._items(lambda one: _counts(one, scope))
@@ -246,8 +263,9 @@ class TwinItemReads:
         known = self.tables.upkeep
         return {one: known[what, one] for one in memory_ids if (what, one) in known}
 
-    def questions(self, scope: Scope, fingerprint: str, limit: int) -> list[Vector]:
-        found = [vector for model, vector in self.tables.asked.get(scope, ()) if model == fingerprint]
+    def questions(self, scope: Scope, fingerprint: str, limit: int, before: int = 0) -> list[Vector]:
+        asked = self.tables.asked.get(scope, ())
+        found = [vector for model, vector, place in asked if model == fingerprint and (not before or place < before)]
         return [vector.astype(np.float16).astype(np.float32) for vector in found[-limit:]]
 
     def _items(self, wanted: Callable[[Memory], bool]) -> list[Known]:
@@ -265,4 +283,4 @@ def _counts(memory: Memory, scope: Scope) -> bool:
 
 
 def _newest(found: Sequence[Known]) -> list[Known]:
-    return sorted(found, key=lambda one: (one.memory.said_at_us, one.memory.memory_id), reverse=True)
+    return sorted(found, key=lambda one: one.memory.said_order, reverse=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 
-from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope
-from aico_memory.stores.semantic.item_port import Vector
-from aico_memory.stores.semantic.retrieval_port import HotTier
+from aico_memory.domain.memory import RECORD, Memory, Scope
+from aico_memory.stores.semantic.retrieval_port import NO_SOURCES, HotTier, Sources
 from aico_memory.stores.semantic.twin import MemorySemanticStore
 
 
@@ -33,22 +31,23 @@ class TwinRetrieval:
         ]  # fmt: skip
         return sorted(found, key=lambda one: (not anchored(one), -one.utility, -one.access_count, one.memory_id))[: tier.limit]
 
-    def vectors_of(self, memory_ids: Sequence[bytes], fingerprint: str) -> dict[bytes, Vector]:
-        kept, tables = self._store.tables.vectors.get(fingerprint, {}), self._store.tables
+    def sources_of(self, owners: Mapping[bytes, str], most: int) -> dict[bytes, Sources]:
         found = {}
-        for memory_id in memory_ids:
-            key = tables.keys.get(memory_id, 0)
-            if key in kept and kept[key].version == tables.memories[key].version:
-                found[memory_id] = kept[key].vector
+        for memory_id in owners:
+            said = [one for one in self._store.evidence([memory_id])[memory_id] if one.method != "replay"][:most]
+            found[memory_id] = Sources(said[0], tuple(one.event_id for one in said)) if said else NO_SOURCES
         return found
 
-    def sources_of(self, memory_ids: Sequence[bytes], most: int) -> dict[bytes, list[Evidence]]:
-        found = {}
-        for memory_id in memory_ids:
-            said = [one for one in self._store.evidence([memory_id])[memory_id] if one.method != "replay"][:most]
-            bare = [replace(one, name="", metadata_json="", excerpt="") for one in said[1:]]
-            found[memory_id] = [*said[:1], *bare]
-        return found
+    def hold(self, keys: Sequence[int]) -> None:
+        """Everything is."""
+
+    def told(
+        self, memories: Sequence[Memory], sources: Mapping[bytes, Sources], tell: Callable[[Memory, Sources], bytes]
+    ) -> list[bytes]:
+        return [tell(memory, sources[memory.version_of or memory.memory_id]) for memory in memories]
+
+    def forget_destroyed(self) -> None:
+        """Nothing is sealed here."""
 
     def around(self, memory: Memory, limit: int) -> tuple[list[Memory], list[Memory]]:
         beside = [
@@ -57,6 +56,9 @@ class TwinRetrieval:
             if (one.scope, one.session_id, one.kind, one.status) == (memory.scope, memory.session_id, RECORD, "active")
             and one.memory_id != memory.memory_id
         ]
-        before = sorted((entry for entry in beside if entry[0] <= memory.said_at_us), key=lambda entry: (-entry[0], -entry[1]))
-        after = sorted((entry for entry in beside if entry[0] > memory.said_at_us), key=lambda entry: entry[:2])
+        rows = (key for key, one in self._store.tables.memories.items() if one.memory_id == memory.memory_id)
+        # A memory that is not stored comes after all of its moment.
+        own = (memory.said_at_us, next(rows, 1 << 63))
+        before = sorted((entry for entry in beside if entry[:2] < own), key=lambda entry: (-entry[0], -entry[1]))
+        after = sorted((entry for entry in beside if entry[:2] > own), key=lambda entry: entry[:2])
         return [entry[2] for entry in before[:limit]], [entry[2] for entry in after[:limit]]

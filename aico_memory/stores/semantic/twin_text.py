@@ -27,6 +27,10 @@ class TwinTextSource:
         found = sorted(self._store.tables.memories.items())
         return [(key, memory) for key, memory in found if key > after and memory.scope == scope][:limit]
 
+    def newest(self, memories: int) -> list[Scope]:
+        found = sorted(self._store.tables.memories.items(), reverse=True)[:memories]
+        return list(dict.fromkeys(memory.scope for _, memory in found))
+
     def opened(self, keys: Sequence[int]) -> list[tuple[int, Memory]]:
         memories = self._store.tables.memories
         return [(key, memories[key]) for key in sorted(set(keys)) if key in memories]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -13,6 +14,7 @@ from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.graph.edges import Edge
 from aico_memory.domain.memory import Scope
 from aico_memory.domain.temporal.versions import Belief
+from aico_memory.stores.semantic.sleep_port import SleepJob
 
 _SETS = ("kinds", "require_approval_kinds")
 
@@ -105,3 +107,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, frozenset):
         return sorted(value)
     raise TypeError(f"{type(value).__name__} cannot be stored")
+
+
+def sleep_job_body(job: SleepJob) -> str:
+    """What came of a job so far; it holds nobody's words."""
+    return dumped({"counts": dict(job.counts), "samples": job.samples, "errors": job.errors}).decode()
+
+
+def sleep_job_of(row: Sequence[Any]) -> SleepJob:
+    """From (event_id, job, firing_id, at_us, only_user, users, body)."""
+    event_id, job, firing_id, at_us, only_user, users, body = row
+    content = json.loads(body)
+    samples = tuple((decision, rule, memory_id) for decision, rule, memory_id in content["samples"])
+    errors = tuple(content["errors"])
+    return SleepJob(event_id, job, firing_id, at_us, only_user, users, content["counts"], samples, errors)

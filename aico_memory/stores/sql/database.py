@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from sqlcipher3 import dbapi2
 
-from aico_memory.errors import StoreCorrupt, WrongKey
+from aico_memory.errors import AicoMemoryError, StoreCorrupt, WrongKey
 from aico_memory.stores.ownership import OwnerLock, check_key, leave_proof
 from aico_memory.stores.sql.dialect import PLAIN_HEADER, Connection, connect, translated
 from aico_memory.stores.sql.migrating import migrate, read_migrations
@@ -49,6 +49,9 @@ class Database:
         self._idle = threading.Condition()
         self._reading = 0
         self._closed = False
+        self._last_work: list[Callable[[], None]] = []
+        # Transactions that have ended; whoever was told that one stands finds it counted.
+        self.written = 0
 
     @classmethod
     def open(cls, path: Path, key: bytes | None, migrations: Traversable) -> Self:
@@ -76,8 +79,11 @@ class Database:
         return cls(path, key, lock, writer)
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """One transaction: committed and synced on a clean exit, rolled back on any exception."""
+    def write(self, ended: Callable[[], None] | None = None) -> Iterator[Connection]:
+        """One transaction: committed and synced on a clean exit, rolled back on any exception.
+
+        `ended` is called when it stands or is taken back, before the next one can begin.
+        """
         if self._writing_thread == threading.get_ident():
             raise RuntimeError("A write transaction inside a write transaction of the same thread")
         with self._writing:
@@ -92,6 +98,9 @@ class Database:
                         self._roll_back()
                         raise
             finally:
+                self.written += 1
+                if ended is not None:
+                    ended()
                 self._writing_thread = 0
 
     @contextmanager
@@ -118,8 +127,22 @@ class Database:
                 self._reading -= 1
                 self._idle.notify_all()
 
+    @property
+    def in_snapshot(self) -> bool:
+        """Whether this thread is inside a `read`."""
+        found: _Reader | None = getattr(self._threads, "reader", None)
+        return found is not None and found.depth > 0
+
+    def before_close(self, work: Callable[[], None]) -> None:
+        """What is still to be written when the database is closed; not where its process dies."""
+        self._last_work.append(work)
+
     def close(self) -> None:
         """Wait for the transactions under way, empty the log into the database and let it go; twice does nothing."""
+        while self._last_work:
+            # A full disk must not keep anybody from closing.
+            with suppress(dbapi2.DatabaseError, AicoMemoryError):
+                self._last_work.pop()()
         with self._idle:
             if self._closed:
                 return

@@ -53,6 +53,9 @@ class MemoryConsumerState:
             for event_id in event_ids:
                 self._outgoing.pop(event_id, None)
 
+    def forget_settled(self) -> None:
+        """Nothing is on a disk."""
+
     def note_attempt(self, event_id: bytes) -> int:
         with self._writing:
             self._attempts[event_id] = self._attempts.get(event_id, 0) + 1

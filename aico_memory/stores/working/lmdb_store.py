@@ -81,6 +81,9 @@ class LmdbWorkingStore:
             with self.transaction() as transaction:
                 transaction.settle(event_ids)
 
+    def forget_settled(self) -> None:
+        """They left with the call that settled them."""
+
     def note_attempt(self, event_id: bytes) -> int:
         with self.transaction() as transaction:
             return transaction.attempt(event_id)

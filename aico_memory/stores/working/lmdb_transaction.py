@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from aico_memory.contracts.v1.working_pb2 import StoredMessage
@@ -17,6 +17,10 @@ EXPIRED = b"expired"
 EXPIRED_UNREPLAYED = b"expired_unreplayed"
 
 
+def _consolidate(message: StoredMessage) -> None:
+    message.consolidated = True
+
+
 class LmdbTransaction:
     """The port `WorkingTransaction` on one LMDB write transaction."""
 
@@ -24,6 +28,7 @@ class LmdbTransaction:
         self._raw = raw
         self._table = environment.table
         self._seals = seals
+        self.emitted: list[OutgoingRecord] = []
 
     def set_cursor(self, epoch: int, global_sequence: int) -> None:
         self._put("meta", b"cursor", CURSOR.pack(epoch, global_sequence))
@@ -34,6 +39,7 @@ class LmdbTransaction:
         position = NUMBER.pack(self._count(b"position", 1))
         self._put("queued", record.event_id, position)
         self._put("outgoing", position, self._seals.seal_outgoing(record))
+        self.emitted.append(record)
 
     def settle(self, event_ids: Sequence[bytes]) -> None:
         """Forget outgoing records."""
@@ -80,14 +86,18 @@ class LmdbTransaction:
                 continue
             self._delete("waiting", place.queue_key)
             self._put("done", place.queue_key, event_id)
-            self._rewrite(user, place, consolidated=True)
+            self._rewrite(user, place, _consolidate)
             self._change_user(place.user, 0, -1)
             moved += 1
         return moved
 
-    def mark_feedback(self, user: str, event_id: bytes) -> bool:
+    def mark_feedback(self, user: str, event_id: bytes, sequence: int) -> bool:
+        def mark(message: StoredMessage) -> None:
+            if not message.has_feedback:
+                message.has_feedback, message.feedback_sequence = True, sequence
+
         place = self._place_of(user, event_id)
-        return place is not None and self._rewrite(user, place, has_feedback=True)
+        return place is not None and self._rewrite(user, place, mark)
 
     def sweep(self, bounds: SweepBounds) -> Sweeping:
         acknowledged = list(self._due("done", bounds.acknowledged_until_us))
@@ -138,14 +148,13 @@ class LmdbTransaction:
         place = Place.unpack(packed)
         return place if place.user == self._seals.name(user) else None
 
-    def _rewrite(self, user: str, place: Place, **flags: bool) -> bool:
+    def _rewrite(self, user: str, place: Place, change: Callable[[StoredMessage], None]) -> bool:
         key = place.message_key
         opened = self._seals.open_messages(user, [(key, self._get("messages", key))])
         if not opened:
             return False
         message = opened[0]
-        for flag, value in flags.items():
-            setattr(message, flag, value)
+        change(message)
         self._put("messages", key, self._seals.seal_message(message, key))
         return True
 

@@ -57,8 +57,11 @@ class WorkingTransaction(ConsumerTransaction, Protocol):
     def acknowledge(self, user: str, event_ids: Sequence[bytes]) -> int:
         """These are consolidated; returns how many of them were pending for this user."""
 
-    def mark_feedback(self, user: str, event_id: bytes) -> bool:
-        """Somebody has judged this message; False where this user has none of the id."""
+    def mark_feedback(self, user: str, event_id: bytes, sequence: int) -> bool:
+        """Somebody has judged this message, at that place on the bus; False where this user has none of the id.
+
+        The first place is kept.
+        """
 
     def sweep(self, bounds: SweepBounds) -> Sweeping:
         """Remove what is past its time."""

@@ -45,9 +45,10 @@ class MemoryWorkingTransaction(MemoryTransaction):
     def acknowledge(self, user: str, event_ids: Sequence[bytes]) -> int:
         return sum(self._mark(user, event_id, "consolidated") for event_id in event_ids)
 
-    def mark_feedback(self, user: str, event_id: bytes) -> bool:
+    def mark_feedback(self, user: str, event_id: bytes, sequence: int) -> bool:
         held = self.content.messages.get(event_id)
-        self._mark(user, event_id, "has_feedback")
+        if self._mark(user, event_id, "has_feedback"):
+            self.content.messages[event_id][1].feedback_sequence = sequence
         return held is not None and held[1].user_id == user
 
     def sweep(self, bounds: SweepBounds) -> Sweeping:

@@ -45,7 +45,7 @@ class Worker:
 
     def report(self, topics: list[str], settled: int) -> None:
         body = {"consumer": self.name, "topics": topics, "applied": settled, "settled": settled, "outbox": 0}
-        self.link.control("report", body).result(10)
+        self.link.control("report", body).result(60)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def test_the_end_of_a_job_is_heard_whether_it_came_before_or_comes_after_and_no_
 
     def finish(event_id) -> int:
         record = make_record(sleep_pb2.JobFinished(firing_id="x", outcome="done"), event_id=event_id, occurred_us=1)
-        return semantic.link.publish([record])[0].result(10).global_sequence
+        return semantic.link.publish([record])[0].result(60).global_sequence
 
     with open_link(home) as link:
         before = finish(other) - 1

@@ -16,7 +16,7 @@ from aico_memory.paths import Home
 from aico_memory.vault.sealer import AeadSealer
 
 TOPIC = "memory/working/message/v1/"
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 def said(text: str) -> dict[str, str]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import os
 import threading
 import time
 import uuid
 
 import pytest
 
-from aico_memory import AsyncMemoryClient, MemoryClient
-from aico_memory.contracts.v1 import behavioral_pb2, semantic_pb2, working_pb2
+from aico_memory import MemoryClient
+from aico_memory.contracts.v1 import behavioral_pb2, semantic_pb2
 from aico_memory.errors import (
     AccessDenied,
     BusUnavailable,
-    ClosedConnection,
     DeadlineExceeded,
-    ImmutableItem,
     InvalidMessage,
     NotAuthorised,
     NotFound,
@@ -26,9 +22,12 @@ from aico_memory.errors import (
     UnknownTopic,
 )
 from aico_memory.paths import Home
+from aico_memory.runtime.waiting import until
 
 MESSAGES = "memory/working/message/v1/"
-PATIENCE = 10.0
+
+
+PATIENCE = 60.0
 
 
 def journalled(connect, topic: str = MESSAGES) -> list:
@@ -94,86 +93,6 @@ def test_pages_of_memories_are_put_together(client: MemoryClient, worker) -> Non
     assert len(client.get_all("u", limit=3)["results"]) == 3
 
 
-def test_feedback_sent_again_gets_the_answer_that_stands(client: MemoryClient, worker) -> None:
-    behavioral = worker("behavioral")
-    result = behavioral_pb2.FeedbackResult(status="success", skill_updated=True, new_confidence=0.59)
-    behavioral.answers("memory/behavioral/feedback/v1/", lambda event: result)
-    behavioral.answers("memory/behavioral/feedback_answer/v1/", lambda event: result)
-    event_id = str(uuid.uuid4())
-    answers = [client.feedback("u", "m", "s", 1, event_id=event_id) for _ in range(2)]
-    assert answers == [{"status": "success", "skill_updated": True, "new_confidence": 0.59}] * 2
-    assert [event.topic for event in behavioral.seen].count("memory/behavioral/feedback/v1/") == 1
-
-
-@pytest.fixture
-def impatient(monkeypatch) -> None:
-    """The client looks at once for an answer that does not come."""
-    monkeypatch.setattr("aico_memory.client.session._FIRST_LOOK", 0.05)
-
-
-def applied(worker, event) -> None:
-    """The worker has applied this event and says so; called in its I/O thread, which must not wait."""
-    body = {"consumer": worker.name, "topics": [event.topic], "applied": event.global_sequence, "settled": 0, "outbox": 0}
-    worker.link.control("report", body)
-
-
-def test_an_update_whose_answer_was_lost_is_told_by_the_history(client: MemoryClient, worker, impatient) -> None:
-    memory_id = str(uuid.uuid4())
-    semantic = worker("semantic")
-    semantic.answers("memory/semantic/update/v1/", lambda event: applied(semantic, event))
-
-    def history(event) -> semantic_pb2.MemoryHistory:
-        return semantic_pb2.MemoryHistory(
-            changes=[semantic_pb2.EvolutionRecord(what="fact", cause_event_id=semantic.seen[0].event_id.bytes)]
-        )
-
-    semantic.answers("memory/semantic/history/v1/", history)
-    record = semantic_pb2.MemoryRecord(memory_id=memory_id, text="new")
-    semantic.answers("memory/semantic/get/v1/", lambda event: semantic_pb2.MemoryPage(records=[record]))
-    assert client.update(memory_id, "new", "u")["memory"]["memory"] == "new"
-    assert [event.topic for event in semantic.seen].count("memory/semantic/update/v1/") == 1
-
-
-def test_a_command_that_changed_nothing_and_whose_answer_was_lost_is_given_again(
-    client: MemoryClient, worker, impatient
-) -> None:
-    semantic = worker("semantic")
-    topic = "memory/semantic/invalidate/v1/"
-
-    def refuse_the_second(event) -> ImmutableItem | None:
-        applied(semantic, event)
-        commands = [seen for seen in semantic.seen if seen.topic == topic]
-        return ImmutableItem("It is pinned") if len(commands) > 1 else None
-
-    semantic.answers(topic, refuse_the_second)
-    semantic.answers("memory/semantic/history/v1/", lambda event: semantic_pb2.MemoryHistory())
-    with pytest.raises(ImmutableItem, match="pinned"):
-        client.delete(str(uuid.uuid4()), "u")
-    first, second = (seen.event_id for seen in semantic.seen if seen.topic == topic)
-    assert first != second
-
-
-def test_a_consent_whose_answer_was_lost_is_asked_for(client: MemoryClient, worker, impatient) -> None:
-    behavioral = worker("behavioral")
-    topic = "memory/behavioral/consent/v1/"
-
-    def answer_the_question(event) -> behavioral_pb2.ConsentState | None:
-        applied(behavioral, event)
-        if event.message.HasField("behavioral"):
-            return None
-        return behavioral_pb2.ConsentState(behavioral=True, long_term=True)
-
-    behavioral.answers(topic, answer_the_question)
-    assert client.set_consent("u", behavioral=True) == {"behavioral": True, "long_term": True}
-    assert [event.message.HasField("behavioral") for event in behavioral.seen] == [True, False]
-
-
-def test_a_command_that_nobody_applies_is_a_deadline(home: Home, broker, monkeypatch) -> None:
-    monkeypatch.setenv("AICO_MEMORY_SET__link__command_seconds", "1.5")
-    with MemoryClient.connect(home.root) as client, pytest.raises(DeadlineExceeded, match="memory/semantic/update"):
-        client.update(str(uuid.uuid4()), "new", "u")
-
-
 def test_flush_returns_when_every_consumer_has_settled_and_not_before(client: MemoryClient, worker) -> None:
     working, semantic = worker("working"), worker("semantic")
     client.add([{"role": "user", "content": "x"}], "u")
@@ -205,7 +124,14 @@ def test_what_is_no_topic_no_mapping_and_no_number_is_a_typed_error(client: Memo
         lambda: client.flush("soon"),
         lambda: client.jobs(-1),
         lambda: client.sleep_now(5),
+        lambda: client.sleep_now(phases=["replay", "nope"]),
+        lambda: client.sleep_estimate(phases=["nope"]),
         lambda: client.search("x", "u", explain="yes"),
+        lambda: client.get_all("u", {"status": "nonsense"}),
+        lambda: client.context("x", "u", explain="yes"),
+        lambda: client.context("x", "u", explain=2),
+        lambda: client.query_unified("x", "u", layers=None),
+        lambda: client.query_unified("x", "u", layers=[["L0"]]),
     ):
         with pytest.raises(InvalidMessage):
             fault()
@@ -281,7 +207,7 @@ def test_a_home_without_a_bus_and_an_identity_without_a_key_are_told_apart(broke
         MemoryClient.connect(tmp_path / "nowhere")
     with pytest.raises(NotAuthorised, match="stranger"):
         MemoryClient.connect(home.root, identity="stranger")
-    assert time.monotonic() - before < 2
+    assert time.monotonic() - before < PATIENCE / 2
 
 
 def test_a_worker_that_does_not_answer_is_a_deadline(home: Home, broker, monkeypatch) -> None:
@@ -297,83 +223,9 @@ def test_a_bus_that_is_away_is_named_as_such(home: Home, broker, monkeypatch) ->
         with pytest.raises(BusUnavailable):
             client.add([{"role": "user", "content": "x", "id": str(uuid.uuid4())}], "u")
         broker.start()
+        # A publish is given up soon here; finding the broker again may take longer.
+        until(lambda: client.connected or None, 120, "The client does not find the broker again")
         assert client.add([{"role": "user", "content": "y"}], "u")
-
-
-def test_the_asynchronous_client_works_awaited_and_entered(broker, home: Home, worker) -> None:
-    page = working_pb2.MessagePage(messages=[working_pb2.StoredMessage(content="hi", role="user")])
-    worker("working").answers("memory/working/read/v1/", lambda event: page)
-
-    async def use() -> list[str]:
-        async with AsyncMemoryClient.connect(home.root) as client:
-            many = [client.add([{"role": "user", "content": str(n)}], "u") for n in range(20)]
-            ids = [entry for added in await asyncio.gather(*many) for entry in added]
-            assert len(set(ids)) == 20
-            found = await client.messages("u")
-        awaited = await AsyncMemoryClient.connect(home.root)
-        assert awaited.connected
-        await awaited.close()
-        return [message["content"] for message in found]
-
-    assert asyncio.run(use()) == ["hi"]
-
-
-def test_an_asynchronous_stream_ends_when_it_is_closed(broker, home: Home) -> None:
-    async def use() -> int:
-        async with AsyncMemoryClient.connect(home.root) as client:
-            stream = await client.subscribe("memory/semantic/changed/v1/")
-            asyncio.get_running_loop().call_soon(lambda: asyncio.ensure_future(stream.close()))
-            return len([event async for event in stream])
-
-    assert asyncio.run(use()) == 0
-
-
-def test_a_closed_client_says_so_and_closing_twice_is_fine(client: MemoryClient) -> None:
-    client.close()
-    client.close()
-    with pytest.raises(ClosedConnection):
-        client.add([], "u")
-
-
-def test_whoever_waits_in_another_thread_hears_that_the_client_was_closed(client: MemoryClient) -> None:
-    heard: list[Exception] = []
-    events = client.subscribe("memory/semantic/changed/v1/")
-    listened: list[object] = []
-
-    def ask() -> None:
-        try:
-            client.search("nobody answers this", "u")
-        except Exception as error:
-            heard.append(error)
-
-    threads = [threading.Thread(target=ask), threading.Thread(target=lambda: listened.extend(events))]
-    for thread in threads:
-        thread.start()
-    waiting = threading.Event()
-    while len(asyncio.all_tasks(client._loop)) < 2:
-        waiting.wait(0.01)
-    client.close()
-    for thread in threads:
-        thread.join(5)
-    assert [type(error) for error in heard] == [ClosedConnection]
-    assert listened == []
-    assert not any(thread.is_alive() for thread in threads)
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_client_is_refused(client: MemoryClient) -> None:
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            client.add([{"role": "user", "content": "x"}], "u")
-        except ClosedConnection as error:
-            os.write(writing, error.detail.encode())
-        os._exit(0)
-    os.close(writing)
-    os.waitpid(child, 0)
-    assert b"forked" in os.read(reading, 1000)
-    os.close(reading)
 
 
 def test_threads_may_share_a_client(client: MemoryClient, connect) -> None:

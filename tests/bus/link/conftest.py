@@ -22,7 +22,7 @@ from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.settings.link import LinkSettings
 from aico_memory.vault.curve_keys import IdentityKeys
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class FakeBroker:

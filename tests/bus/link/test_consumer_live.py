@@ -14,7 +14,7 @@ from aico_memory.errors import AccessDenied, JournalLost
 FIRST = "memory/working/message/v1/"
 SECOND = "memory/behavioral/feedback/v1/"
 OTHER = "memory/working/turn/v1/"
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 def _records(count: int) -> list[OutgoingRecord]:

@@ -8,7 +8,7 @@ from aico_memory.bus.link import Link
 from aico_memory.contracts.wire import OutgoingRecord
 
 TOPIC = "memory/working/message/v1/"
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 def _records(count: int) -> list[OutgoingRecord]:

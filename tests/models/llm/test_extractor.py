@@ -1,84 +1,20 @@
-"""A language model over real HTTP: good, slow, broken, lying, refusing, absent, endless."""
+"""A language model over real HTTP: good, broken, lying, refusing, absent, not allowed."""
 
 from __future__ import annotations
 
-import json
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aico_memory.clock import FixedClock
-from aico_memory.domain.formation.entities import Gazetteer
-from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.formation.prompting import Told
 from aico_memory.errors import ConfigurationInvalid, InsecurePermissions
-from aico_memory.models.fact_tables import load_formation_tables
-from aico_memory.models.llm.chat import ChatEndpoint
 from aico_memory.models.llm.endpoint import endpoint_of
-from aico_memory.models.llm.extractor import Extractor, Reading
 from aico_memory.models.llm.operations import FILE, OperationsLog
-from aico_memory.paths import find_home
 from aico_memory.settings.language_model import LanguageModelSettings
-from tests.support.chat_server import ChatServer, asked_message, chat_server, claim, completion, facts, say
-
-Answer = Callable[[dict[str, Any], BaseHTTPRequestHandler], None]
-TEXT = "After the storm I put down roots in Oslo."
-GOOD = claim(evidence="I put down roots in Oslo")
-NOON = datetime(2026, 3, 11, 12, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session")
-def tables() -> FormationTables:
-    return load_formation_tables(find_home())
-
-
-@dataclass
-class World:
-    server: ChatServer
-    folder: Path
-    tables: FormationTables
-    clock: FixedClock
-    stop: threading.Event
-
-    def extractor(self, environment: dict[str, str] | None = None, **changes: Any) -> Extractor:
-        settings = self.settings(**changes)
-        return Extractor(
-            ChatEndpoint(endpoint_of(settings, environment or {}), settings, self.stop), settings, self.tables,
-            Gazetteer({}, frozenset()), OperationsLog(self.folder, settings.log_bytes, settings.log_files), self.clock,
-            lambda text: f"digest of {len(text)}".encode(),
-        )  # fmt: skip
-
-    def settings(self, **changes: Any) -> LanguageModelSettings:
-        given = {"enabled": True, "model": "local", "endpoint": self.server.url, "timeout_seconds": 20.0, "retry_seconds": 0.0}
-        return LanguageModelSettings.model_validate({**given, **changes})
-
-    def read(self, text: str = TEXT, **changes: Any) -> Reading:
-        return self.extractor(**changes).read(told(text), b"event")
-
-    def log(self) -> list[dict[str, Any]]:
-        path = self.folder / FILE
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def told(text: str = TEXT) -> Told:
-    return Told(text, round(NOON.timestamp() * 1_000_000))
-
-
-@pytest.fixture
-def world(tmp_path: Path, tables: FormationTables) -> Iterator[World]:
-    with chat_server(lambda body, handler: say(handler, completion(facts(GOOD)))) as server:
-        yield World(server, tmp_path, tables, FixedClock(NOON), threading.Event())
-
-
-def always(status: int, **headers: str) -> Answer:
-    return lambda body, handler: say(handler, b'{"error": {"message": "no"}}', status, **headers)
+from tests.models.llm.extracting import GOOD, TEXT, Answer, World, always, told
+from tests.support.chat_server import asked_message, completion, facts, say
 
 
 def test_a_good_answer_becomes_facts_and_says_who_gave_them(world: World) -> None:
@@ -148,42 +84,6 @@ def test_a_lying_answer_loses_its_lies_and_names_their_rules(world: World) -> No
     assert (reading.answered_by, reading.degraded) == ("local", "")
 
 
-def test_a_slow_answer_is_given_up_and_not_asked_for_again_at_once(world: World) -> None:
-    def never(body: dict[str, Any], handler: BaseHTTPRequestHandler) -> None:
-        world.server.released.wait(30)
-
-    world.server.answer = never
-    reading = world.read(timeout_seconds=0.3, attempts=3)
-    assert (reading.degraded, reading.answered_by, reading.facts) == ("timeout", "rules", ())
-    assert reading.again_ms is not None and reading.again_ms > 0
-    assert len(world.server.bodies) == 1
-    # Whoever was slow may have worked all the same: what was sent is spent.
-    assert world.log()[0]["tokens"] > 100
-
-
-def test_an_answer_that_drips_is_cut_off_by_the_time_of_the_whole(world: World) -> None:
-    def drip(body: dict[str, Any], handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.end_headers()
-        while not world.server.released.wait(0.02):
-            handler.wfile.write(b" ")
-
-    world.server.answer = drip
-    assert world.read(timeout_seconds=0.4).degraded == "timeout"
-
-
-def test_an_endless_answer_is_cut_off_at_its_bound(world: World) -> None:
-    def endless(body: dict[str, Any], handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.end_headers()
-        while not world.server.released.is_set():
-            handler.wfile.write(b"x" * 65_536)
-
-    world.server.answer = endless
-    reading = world.read(answer_bytes=100_000)
-    assert (reading.degraded, reading.again_ms) == ("answer_too_long", None)
-
-
 def test_what_was_not_begun_is_asked_for_again_and_then_taken(world: World) -> None:
     def at_last(body: dict[str, Any], handler: BaseHTTPRequestHandler) -> None:
         if len(world.server.bodies) < 3:
@@ -214,12 +114,6 @@ def test_a_refusal_of_the_endpoint_is_a_fallback_for_now(answer: Answer, degrade
     assert reading.again_ms is not None and reading.again_ms >= 1000
 
 
-def test_the_time_that_an_endpoint_asks_for_is_kept(world: World) -> None:
-    world.server.answer = always(503, Retry_After="120")
-    reading = world.read()
-    assert reading.again_ms == 120_000
-
-
 def test_nobody_at_the_address_is_a_fallback_and_costs_no_tokens(world: World) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -235,60 +129,6 @@ def test_nobody_at_the_address_is_a_fallback_and_costs_no_tokens(world: World) -
 )
 def test_a_filtered_message_is_not_sent(text: str, world: World) -> None:
     assert (world.read(text).degraded, world.server.bodies, world.log()) == ("filtered", [], [])
-
-
-def test_a_message_beyond_the_length_is_not_sent(world: World) -> None:
-    assert world.read("I put down roots in Oslo. " * 30, message_characters=100).degraded == "too_long"
-    assert world.server.bodies == []
-
-
-def test_the_budget_of_calls_holds_over_a_restart_and_frees_with_time(world: World) -> None:
-    budget = {"calls_per_hour": 2, "calls_per_day": 3}
-    assert world.read(budget=budget).degraded == ""
-    world.clock.advance(timedelta(minutes=10))
-    assert world.read(budget=budget).degraded == ""
-    again = world.read(budget=budget)
-    assert (again.degraded, again.again_ms) == ("budget_calls_per_hour", 50 * 60_000 + 1)
-    world.clock.advance(timedelta(minutes=51))
-    assert world.read(budget=budget).degraded == ""
-    assert world.read(budget=budget).degraded == "budget_calls_per_day"
-    assert len(world.server.bodies) == 3
-
-
-def test_the_budget_of_tokens_holds(world: World) -> None:
-    extractor = world.extractor(budget={"tokens_per_hour": 90})
-    assert [extractor.read(told(), b"e").degraded for _ in range(3)] == ["", "", "budget_tokens_per_hour"]
-    assert (extractor.status()["tokens_today"], extractor.status()["over_budget"]) == (94, "tokens_per_hour")
-
-
-def test_failures_in_a_row_bring_a_pause_that_ends(world: World) -> None:
-    world.server.answer = always(500)
-    extractor = world.extractor(failures_before_pause=2, pause_seconds=60)
-    assert [extractor.read(told(), b"e").degraded for _ in range(3)] == ["http_500", "http_500", "paused"]
-    world.clock.advance(timedelta(seconds=61))
-    world.server.answer = lambda body, handler: say(handler, completion(facts(GOOD)))
-    assert extractor.read(told(), b"e").degraded == ""
-    assert extractor.status()["outcomes"] == {"http_500": 2, "ok": 1, "paused": 1}
-
-
-def test_a_second_question_meanwhile_is_told_to_come_again(world: World) -> None:
-    begun = threading.Event()
-
-    def held(body: dict[str, Any], handler: BaseHTTPRequestHandler) -> None:
-        begun.set()
-        world.server.released.wait(30)
-        say(handler, completion(facts(GOOD)))
-
-    world.server.answer = held
-    extractor = world.extractor()
-    first: list[Reading] = []
-    thread = threading.Thread(target=lambda: first.append(extractor.read(told(), b"e")))
-    thread.start()
-    assert begun.wait(10)
-    second = extractor.read(told(), b"f")
-    world.server.released.set()
-    thread.join(10)
-    assert (second.degraded, second.again_ms, first[0].degraded) == ("busy", 1000, "")
 
 
 def test_the_key_is_sent_and_shows_nowhere(world: World, capfd: pytest.CaptureFixture[str]) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from aico_memory.clock import FixedClock
-from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, outcomes_pb2, semantic_pb2, working_pb2
 from aico_memory.errors import InvalidMessage
 from aico_memory.models.token_counter import token_counter
 from aico_memory.paths import Home
 from aico_memory.settings.root import Settings
 from services.context.handlers import ContextHandlers, build
-from tests.services.context.test_handlers import NOW, USER, Tiers, ask, memory_id
+from tests.services.context.tiers import NOW, USER, Tiers, ask, memory_id
 from tests.support.twin_link import TwinLink
 
 
@@ -25,6 +25,13 @@ class Held(Tiers):
     """The tiers, with what is around memories and a page of skills."""
 
     skills: tuple[behavioral_pb2.Skill, ...] = ()
+
+    def outcomes(self, message: Any, user: str) -> outcomes_pb2.Outcomes:
+        if message.outcomes and message.outcomes[0] not in ("accepted", "rejected"):
+            raise InvalidMessage(f"The outcome is {message.outcomes[0]!r}")
+        text = f"o1 layer {message.layer} {message.query}{''.join(message.ids)}"
+        item = outcomes_pb2.OutcomeItem(outcome_id="o1", text=text, outcome="accepted", decided_us=1, tokens=9, score=0.5)
+        return outcomes_pb2.Outcomes(outcomes=[item], tokens=9, tokens_in_full=90, tokenizer="t", degraded=["semantic"])
 
     def around(self, message: Any, user: str) -> context_pb2.Around:
         answer = context_pb2.Around()
@@ -64,6 +71,7 @@ def link(tiers: Held) -> TwinLink:
             semantic_pb2.GetMemory: tiers.get,
             context_pb2.AroundRequest: tiers.around,
             behavioral_pb2.SkillsRequest: tiers.all_skills,
+            outcomes_pb2.OutcomesRequest: tiers.outcomes,
         }
     )
 
@@ -157,3 +165,20 @@ def test_links_are_followed_and_what_leads_nowhere_is_named(handlers: ContextHan
     found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
     assert (found.links, found.sound) == (2, 1)
     assert [one.id for one in found.dangling] == [str(lost)]
+
+
+def test_outcomes_are_told_in_the_same_depths_by_their_owner(handlers: ContextHandlers, tiers: Held) -> None:
+    tiers.say(LONG)
+    kind = semantic_pb2.SearchFilters(kinds=["outcome"], statuses=["accepted"])
+    first = disclosed(handlers, "search", query="habits", filters=kind)
+    assert [(item.id, item.kind, item.text) for item in first.items] == [("o1", "outcome", "o1 layer 1 habits")]
+    assert (first.tokens, first.tokens_in_full, first.tokenizer, list(first.degraded)) == (9, 90, "t", ["semantic"])
+    assert disclosed(handlers, "detail", memory_ids=["o1"], filters=kind).items[0].text == "o1 layer 3 o1"
+    with pytest.raises(InvalidMessage):
+        disclosed(handlers, "search", query="x", filters=semantic_pb2.SearchFilters(kinds=["outcome"], statuses=["odd"]))
+
+
+def test_outcomes_whose_owner_is_away_are_named_as_missing(handlers: ContextHandlers, link: TwinLink) -> None:
+    link.answers[outcomes_pb2.OutcomesRequest] = None
+    answer = disclosed(handlers, "search", query="habits", filters=semantic_pb2.SearchFilters(kinds=["outcome"]))
+    assert (list(answer.items), list(answer.degraded)) == ([], ["behavioral"])

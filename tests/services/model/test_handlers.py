@@ -27,7 +27,7 @@ from services.model.handlers import MAX_TEXTS, ModelHandlers
 from services.model.labels import load_labels
 
 HOME = Home(Path("/nowhere"))
-ACCOUNT = ModelAccount("x", "hashed-ngrams", "f", "test", "twin", "onnx", "", 1.0, 20, False, "cpu", 0.1)
+ACCOUNT = ModelAccount("x", "hashed-ngrams", "f", "test", "twin", "onnx", "int8", "", 1.0, 20, False, "cpu", 0.1)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from services.semantic.candidates import CandidateAnswers, Ranked
 from services.semantic.convert import id_text
 from services.semantic.direct_recall import DirectRecall
 from tests.services.semantic.test_recalling import DAY, START, Memory
-from tests.stores.semantic.test_semantic_store import ADA, a_memory
+from tests.stores.semantic.memories import ADA, a_memory
 
 NOW = START + 1000 * DAY
 
@@ -41,18 +41,29 @@ class ByWords:
     def __init__(self, store: MemorySemanticStore) -> None:
         self.store = store
         self.asked: list[tuple[Sequence[str], View]] = []
+        # No feature gives anything to a score.
+        self.silent = False
 
     def ranked(
-        self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float, profile: str = ""
-    ) -> Ranked:
-        self.asked.append((questions, view))
+        self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float,
+        profile: str = "", kinds: Sequence[str] = (), shares: bool = False, meanwhile: Callable[[], None] | None = None,
+        shown: bool = False,
+    ) -> Ranked:  # fmt: skip
         answer = Ranked([], {}, fingerprint="twin", model="twin")
-        for question in questions:
+        if meanwhile is not None:
+            meanwhile()
+        asked = [(question, view) for question in questions]
+        for question, seen in [*asked, *((questions[0], replace(view, kinds=tuple(kinds))) for _ in kinds[:1])]:
+            self.asked.append((questions, seen))
             words = set(question.casefold().split())
             found = [
-                (key, len(words & set(memory.text.casefold().split())) / 10, {"words": 1.0})
+                (
+                    key,
+                    len(words & set(memory.text.casefold().split())) / 10,
+                    {} if self.silent or not shares else {"words": 1.0},
+                )
                 for key, memory in self.store.tables.memories.items()
-                if memory.scope in view.scopes and admits(conditions(view), facets_of(memory))
+                if memory.scope in seen.scopes and admits(conditions(seen), facets_of(memory))
             ]
             kept = sorted((one for one in found if one[1] > 0), key=lambda one: -one[1])[:limit]
             answer.lists.append(kept)
@@ -113,6 +124,18 @@ def test_the_fact_that_answers_is_named_with_its_record(said: Memory, answers: C
     assert [fact.value for fact in then.facts] == ["Leeds"]
     known = ask(answers, "Where do I live?", as_of_us=NOW, known_as_of_us=START + DAY)
     assert [fact.value for fact in known.facts] == ["Leeds"]
+
+
+def test_shares_are_told_of_each_match_of_one_that_no_feature_speaks_for_as_well(
+    said: Memory, ranker: ByWords, answers: CandidateAnswers
+) -> None:
+    ranker.silent = True
+    said.say("I live in Leeds.", 0)
+    said.say("My sister Lena works as a nurse.", 11)
+    (listed,) = ask(answers, "User lives Lena works", shares=True).lists
+    assert len(listed.memory_ids) > 1
+    assert len(listed.shares) == len(listed.memory_ids)
+    assert not ask(answers, "User lives Lena works").lists[0].shares
 
 
 def test_each_part_of_a_question_has_its_list_and_its_fact(said: Memory, answers: CandidateAnswers) -> None:

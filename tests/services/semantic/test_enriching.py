@@ -25,8 +25,8 @@ from aico_memory.stores.semantic.sql_reading import SqlReadingQueue
 from aico_memory.stores.semantic.twin import MemorySemanticStore
 from aico_memory.stores.semantic.twin_reading import MemoryReadingQueue
 from services.semantic.model_reader import ModelReader
-from tests.services.semantic.test_handlers import Worker
-from tests.stores.semantic.test_semantic_store import OnDisk
+from tests.services.semantic.worker import Worker
+from tests.stores.semantic.memories import OnDisk
 
 ADA = Scope("user", "ada")
 TABLES = load_formation_tables(find_home())

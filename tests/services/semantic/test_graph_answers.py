@@ -27,7 +27,7 @@ from aico_memory.stores.semantic.port import SemanticStore
 from aico_memory.stores.semantic.twin import MemorySemanticStore
 from services.semantic.convert import id_text
 from services.semantic.graph_answers import GraphAnswers
-from tests.stores.semantic.test_semantic_store import OnDisk
+from tests.stores.semantic.memories import OnDisk
 from tests.support.memory_items import item
 from tests.support.statements import ALICE, day
 

@@ -9,8 +9,8 @@ import pytest
 
 from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.memory import Scope
-from tests.services.semantic.test_handlers import Worker
-from tests.services.semantic.test_write_path import message
+from tests.services.semantic.statements import message
+from tests.services.semantic.worker import Worker
 
 ADA = Scope("user", "ada")
 

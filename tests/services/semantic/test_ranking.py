@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
-from aico_memory.contracts.v1 import envelope_pb2, model_pb2, semantic_pb2
+from aico_memory.contracts.v1 import envelope_pb2, guardrails_pb2, model_pb2, semantic_pb2, write_path_pb2
 from aico_memory.errors import InvalidMessage
-from tests.services.semantic.test_handlers import Worker
+from tests.services.semantic.worker import Worker
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def worker(tmp_path):
 
 
 def ranked(worker: Worker, text: str, limit: int = 10, embed_ms: int = 5000, **fields):
-    query = semantic_pb2.SemanticQuery(text=text, limit=limit, retrievers=["fused"], embed_ms=embed_ms, **fields)
+    query = semantic_pb2.SemanticQuery(text=text, limit=limit, retrievers=["fused"], embed_ms=embed_ms, shares=True, **fields)
     return worker.ask(query)
 
 
@@ -40,7 +41,7 @@ def test_what_was_said_is_found_before_and_after_it_is_embedded(worker):
     answer = ranked(worker, "which colour has the bicycle")
     assert texts(answer)[0] == "My bicycle is red"
     assert not answer.degraded
-    assert {timing.stage for timing in answer.timings} == {"read", "embed", "rank"}
+    assert {timing.stage for timing in answer.timings} == {"read", "words", "embed", "rank"}
 
 
 def test_shares_add_up_to_the_log_odds_above_the_profile_s_offset(worker):
@@ -52,10 +53,30 @@ def test_shares_add_up_to_the_log_odds_above_the_profile_s_offset(worker):
     assert {share.feature for share in listed.shares[0].shares} >= {"similarity", "window_2"}
 
 
+def test_a_record_that_rests_is_found_with_a_penalty_that_has_a_name(worker):
+    said = uuid.UUID(worker.say("My bicycle is red")).bytes
+    worker.say("A bicycle is a fine thing")
+    worker.settle()
+    asked = "What colour is my bicycle?"
+    before = ranked(worker, asked).lists[0]
+    with worker.handlers.state.transaction() as transaction:
+        memory = transaction.memory(said)
+        transaction.put_outline(replace(memory, tier="dormant"), worker.sequence)
+    worker.handlers.after_commit()
+    worker.settle()
+    found = ranked(worker, asked)
+    after = dict(zip(found.lists[0].memory_ids, zip(found.lists[0].scores, found.lists[0].shares, strict=True), strict=True))
+    score, shares = after[str(uuid.UUID(bytes=said))]
+    assert "My bicycle is red" in texts(found)
+    assert [share.feature for share in shares.shares if share.feature == "dormant" and share.value < 0] == ["dormant"]
+    assert score == pytest.approx(0.8 * before.scores[list(before.memory_ids).index(str(uuid.UUID(bytes=said)))], rel=0.01)
+
+
 def test_an_item_and_the_record_it_rests_on_take_one_place(worker):
     worker.say("I live in Lisbon")
     worker.settle()
-    answer = ranked(worker, "where do I live, Lisbon?")
+    answer = ranked(worker, "living in Lisbon")
+    assert answer.lists[0].answers == 0
     sources = [tuple(source.event_id for source in record.sources) for record in answer.records]
     assert len(sources) == len(set(sources)) > 0
 
@@ -117,6 +138,26 @@ def test_where_the_model_does_not_speak_the_language_words_decide_and_it_is_not_
     ranked(worker, "where is the bicycle that I have")
     asked = len([message for message, _ in worker.link.asked if isinstance(message, model_pb2.EmbedRequest)])
     answer = ranked(worker, "Wo steht mein Fahrrad und was ist in der Garage?")
-    assert {share.feature for share in answer.lists[0].shares[0].shares} == {"words", "characters"}
+    # The rules know where it stands; what is weighed beside that are words.
+    weighed = [{share.feature for share in hit.shares} - {"answers"} for hit in answer.lists[0].shares]
+    assert weighed and all(features == {"words", "characters"} for features in weighed)
     assert (list(answer.degraded), answer.model) == ([], "")
     assert len([message for message, _ in worker.link.asked if isinstance(message, model_pb2.EmbedRequest)]) == asked
+
+
+def test_a_person_s_word_on_a_hit_labels_the_answer_that_showed_it_over_a_restart_too(worker):
+    worker.say("My bicycle is red")
+    worker.say("The garden is large")
+    worker.settle()
+    listed = ranked(worker, "which colour has the bicycle").lists[0]
+    judged = write_path_pb2.MemoriesJudged(user_id="ada", memory_ids=[listed.memory_ids[0]], helpful=True)
+    worker.tell(judged)
+    worker.tell(write_path_pb2.MemoriesJudged(user_id="ada", memory_ids=[listed.memory_ids[-1]], helpful=False))
+    worker.restart()
+    with worker.handlers.state.reading_labels() as labels:
+        (label,) = labels.rankings(10)
+    # An answer leaves out what rests on the same message; the rows that were ranked are all there.
+    (refused,) = label.refused
+    assert label.helped == (0,) and len(listed.memory_ids) - 1 <= refused < len(label.rows) == len(label.kinds)
+    page = worker.answered(guardrails_pb2.SelfAdjust(), user="")
+    assert page.told["ranking_profile"] == "too few labels: 1 of 40"

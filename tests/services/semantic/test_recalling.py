@@ -212,3 +212,9 @@ def test_no_question_is_ever_answered_from_a_scope_that_its_asker_may_not_read(
     own = [city for city, place in zip(CITIES, said, strict=False) if place[0] == user and scopes[city] in mine]
     if question == QUESTIONS[0]:
         assert answered == own[-1:], "the last that the asker said where it may be read, and nobody else's"
+
+
+def test_what_was_just_said_by_a_clock_that_is_a_little_ahead_has_begun(memory: Memory) -> None:
+    for place, thing in enumerate(("tea", "jazz", "chess")):
+        memory.say(f"I like {thing}.", 1000 + place / DAY)
+    assert memory.values("What do I like?") == ["tea", "jazz", "chess"]

@@ -11,7 +11,7 @@ import pytest
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2, write_path_pb2
 from aico_memory.domain.memory import Scope
 from aico_memory.ids import derive_id
-from tests.services.semantic.test_handlers import Worker
+from tests.services.semantic.worker import Worker
 
 DAY = 86_400_000_000
 BEGIN = 1_771_000_000_000_000

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.message import Message
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aico_memory.clock import FixedClock
@@ -29,7 +29,7 @@ from aico_memory.stores.semantic.port import SemanticStore
 from aico_memory.stores.semantic.twin import MemorySemanticStore
 from services.semantic.convert import id_text
 from services.semantic.timing import Timing
-from tests.stores.semantic.test_semantic_store import OnDisk
+from tests.stores.semantic.memories import OnDisk
 from tests.support.memory_items import START
 from tests.support.statements import ALICE, Shelf, day, said, told
 
@@ -111,6 +111,13 @@ _told = st.lists(
 
 
 @given(stream=_told, moment=st.integers(0, 45))
+@example(  # What holds without an end is said twice beside a stay that has one.
+    stream=[
+        ("Rome", 0, "assert", "Rome", None, None), ("Oslo", 0, "assert", "Rome", 1, None),
+        ("Oslo", 0, "assert", "Rome", None, -1), ("Oslo", 0, "assert", "Rome", None, -1),
+    ],
+    moment=0,
+)  # fmt: skip
 def test_whatever_is_told_a_snapshot_is_what_the_memory_of_that_day_answers(stream: list[Any], moment: int) -> None:
     """Changes, corrections, ends, retractions and bounded stays, told in any order of their days."""
     statements = []

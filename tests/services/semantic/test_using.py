@@ -39,13 +39,13 @@ def test_a_bus_that_is_away_and_too_many_reports_cost_reports_and_no_answer() ->
     class Away:
         def publish(self, records: Any) -> Any:
             entered.set()
-            released.wait(10)
+            released.wait(60)
             raise BusUnavailable("The bus is away")
 
     link: Any = Away()
     uses = RecallUses(link, FixedClock(from_us(START)), 1)
     uses.note(question(), ["m1"])
-    assert entered.wait(10)
+    assert entered.wait(60)
     for _ in range(3):
         uses.note(question(), ["m1"])
     released.set()

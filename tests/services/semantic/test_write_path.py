@@ -3,64 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from aico_memory.contracts.envelope import make_record, open_record
-from aico_memory.contracts.v1 import model_pb2, semantic_pb2, working_pb2
-from aico_memory.contracts.wire import StampedRecord
-from aico_memory.domain.gate.policy import WritePolicy, began
+from aico_memory.contracts.v1 import model_pb2, semantic_pb2, working_pb2, write_path_pb2
 from aico_memory.domain.gate.tagging import Pair
 from aico_memory.domain.memory import OPEN, Scope
-from aico_memory.domain.scopes import GLOBAL, scope_of
+from aico_memory.domain.scopes import scope_of
 from aico_memory.errors import ModelUnavailable
 from aico_memory.ids import derive_id
 from aico_memory.settings.write_path import WritePathSettings
-from tests.services.semantic.test_handlers import START, Worker
-
-ADA = Scope("user", "ada")
-DAY = 86_400_000_000
-
-
-@pytest.fixture
-def worker(tmp_path):
-    made = Worker(tmp_path / "home")
-    yield made
-    made.handlers.close()
-
-
-def items(worker: Worker, scope: Scope = ADA, *statuses: str) -> list[Any]:
-    return worker.handlers.state.items([scope], statuses, b"", 999)
-
-
-def values(worker: Worker, scope: Scope = ADA, *statuses: str) -> list[tuple[str, str]]:
-    """Value and status, in the order of saying."""
-    found = sorted(items(worker, scope, *statuses), key=lambda one: (one.memory.said_at_us, one.memory.memory_id))
-    return [(one.value, one.memory.status) for one in found]
-
-
-def exported(worker: Worker) -> list[str]:
-    return list(worker.handlers.export("", "", 999).lines)
-
-
-def message(text: str, user: str = "ada", **fields: Any) -> working_pb2.Message:
-    return working_pb2.Message(user_id=user, **{"role": "user", "content": text, "session_id": "s1", **fields})
-
-
-def set_policy(worker: Worker, scope: Scope = ADA, **fields: Any) -> None:
-    with worker.handlers.state.transaction() as transaction:
-        transaction.set_policy(scope, began(WritePolicy(**fields), START, "operator"))
-
-
-def replay(worker: Worker, *said: uuid.UUID, user: str = "ada") -> semantic_pb2.ExperiencesReplayed:
-    ids = [one.bytes for one in said]
-    worker.tell(semantic_pb2.ReplayExperiences(run_id="r", user_id=user, batch=1, event_ids=ids), user)
-    return worker.emitted(("replayed", semantic_pb2.ExperiencesReplayed))[-1]
+from services.semantic.explaining import NOTHING_STATED
+from tests.services.semantic.statements import ADA, DAY, items, message, set_policy, values
+from tests.services.semantic.worker import START, Worker
 
 
 def test_a_statement_makes_one_item_that_rests_on_its_message_and_is_announced(worker):
@@ -111,64 +66,11 @@ def test_a_change_a_retraction_and_a_deletion_stay_three_things(worker):
     assert (statuses["Rome"], statuses["Acme"], statuses["Ada"]) == ("superseded", "disabled", "invalid")
 
 
-def test_a_redelivered_message_changes_nothing(worker):
-    first = worker.tell(message("I live in Rome and I like tea"))
-    before, outgoing = exported(worker), len(worker.handlers.state.outgoing(999))
-    pending = worker.handlers._queue.pending_count()
-    for _ in range(2):
-        worker.tell(message("I live in Rome and I like tea"), event_id=first.event_id)
-    assert exported(worker) == before
-    assert len(worker.handlers.state.outgoing(999)) == outgoing
-    assert worker.handlers._queue.pending_count() <= pending
-
-
 TOLD = (
     "I live in Rome", "I like tea", "ok", "My sister Lena lives in Bern", "I moved to Oslo last week", "I like tea a lot",
     "No, I live in Bergen, not Oslo", "I'm allergic to nuts", "I no longer like tea", "I work at Acme until Friday",
     "Remember that my locker code is 4411", "What's the weather?", "I live in Bergen", "I hate mornings!!!",
 )  # fmt: skip
-
-
-def told_in(worker: Worker, sizes: Sequence[int]) -> list[str]:
-    """The same stream, in batches of these sizes."""
-    events = []
-    for number, text in enumerate(TOLD):
-        moment = START + number * DAY
-        record = make_record(message(text), event_id=uuid.UUID(int=number + 1), occurred_us=moment, user="ada")
-        stamped = StampedRecord(
-            record.topic, record.event_id, record.user, record.envelope, "t", number + 1, number + 1, moment
-        )
-        events.append(open_record(stamped))
-    at = 0
-    for size in (*sizes, len(events)):
-        batch = events[at : at + size]
-        at += size
-        if batch:
-            worker.handlers.prepare(batch)
-            with worker.handlers.state.transaction() as transaction:
-                for event in batch:
-                    worker.handlers.apply(transaction, event)
-                transaction.set_cursor(1, batch[-1].global_sequence)
-            worker.handlers.after_commit()
-    return exported(worker)
-
-
-def test_the_same_stream_gives_the_same_bytes_whatever_the_batches_and_failed_attempts(tmp_path):
-    exports = []
-    for number, sizes in enumerate(((1,) * len(TOLD), (), (3, 1, 5))):
-        worker = Worker(tmp_path / str(number))
-        if number == 1:
-            # The worker dies in the middle of a batch, and begins it again.
-            with pytest.raises(ZeroDivisionError), worker.handlers.state.transaction() as transaction:
-                event = worker.event(message(TOLD[0]), event_id=uuid.UUID(int=1))
-                worker.handlers.prepare([event])
-                worker.handlers.apply(transaction, event)
-                raise ZeroDivisionError
-        exports.append(told_in(worker, sizes))
-        worker.handlers.close()
-    assert exports[0] == exports[1] == exports[2]
-    assert any('"edge"' in line and '"statement"' in line for line in exports[0])
-    assert any('"explanation"' in line for line in exports[0])
 
 
 def test_every_message_has_its_record_whatever_the_gate_decides(worker):
@@ -181,64 +83,6 @@ def test_every_message_has_its_record_whatever_the_gate_decides(worker):
     explained = worker.handlers.state.explanations([ADA], 0, OPEN, 99)
     assert len(explained) == len(TOLD)
     assert {one.admission for told in explained for one in told.outcomes} == {"write_disabled"}
-
-
-@pytest.mark.parametrize(
-    ("policy", "status"),
-    [
-        ({"mode": "shadow"}, "shadow"),
-        ({"mode": "manual"}, "candidate"),
-        ({"require_approval_kinds": frozenset({"profile"})}, "candidate"),
-    ],
-)
-def test_what_needs_review_waits_with_its_statement_and_changes_nothing_else(worker, policy, status):
-    worker.say("I live in Rome")
-    set_policy(worker, **policy)
-    worker.say("I moved to Oslo")
-    assert values(worker) == [("Rome", "active"), ("Oslo", status)]
-    waiting = next(one.memory for one in items(worker, ADA, status))
-    statement, state = worker.handlers.state.statement(waiting.memory_id)
-    assert (statement.fact.value, state) == ("Oslo", "review")
-    explained = worker.handlers.state.explanation(statement.event_id, [ADA])
-    assert [one.in_auto for one in explained.outcomes] == ["SUPERSEDE"]
-
-
-def test_read_only_survives_a_restart_and_nothing_said_meanwhile_is_lost(worker):
-    worker.say("I live in Rome")
-    set_policy(worker, GLOBAL, read_only=True)
-    worker.restart()
-    said = worker.tell(message("I moved to Oslo"))
-    worker.tell(message("My name is Ada"))
-    assert values(worker) == [("Rome", "active")]
-    replay(worker, said.event_id)
-    assert values(worker) == [("Rome", "active")]
-    set_policy(worker, GLOBAL)
-    replay(worker, said.event_id)
-    assert dict(values(worker)) == {"Rome": "superseded", "Oslo": "active", "Ada": "active"}
-    assert worker.handlers.state.waiting("ada", (), 9) == []
-
-
-def test_inferences_beyond_a_limit_wait_for_sleep_and_what_is_said_outright_never_does(worker):
-    set_policy(worker, session_writes=2)
-    said = [worker.tell(message(text)) for text in ("I use Figma", "I own a red tent", "I use Obsidian", "I live in Oslo")]
-    worker.tell(message("Remember that I use Krita"))
-    worker.tell(message("I use Blender", session_id="s2"))
-    active = {value for value, status in values(worker) if status == "active"}
-    assert {"Figma", "red tent", "Oslo", "Krita", "Blender"} <= active
-    assert "Obsidian" not in active
-    assert [one.fact.value for one in worker.handlers.state.waiting("ada", (), 9)] == ["Obsidian"]
-    assert replay(worker, said[2].event_id).unknown == 0
-    assert "Obsidian" in {value for value, status in values(worker) if status == "active"}
-
-
-def test_a_full_scope_lets_the_oldest_of_low_importance_rest(worker):
-    set_policy(worker, scope_items=3, session_writes=0)
-    for thing in ("tea", "jazz", "chess", "rye bread", "maps"):
-        worker.say(f"I like {thing}")
-    tiers = {one.value: one.memory.tier for one in items(worker)}
-    assert [value for value, tier in tiers.items() if tier == "dormant"] == ["tea", "jazz"]
-    assert {one.memory.status for one in items(worker)} == {"active"}
-    assert "demoted" in [one.action for one in worker.emitted(("changed", semantic_pb2.Changed))]
 
 
 def test_an_edit_by_hand_outranks_and_later_statements_meet_it(worker):
@@ -404,39 +248,6 @@ def test_a_gate_that_fails_costs_no_record_and_says_so(worker, monkeypatch):
     assert [one.reason for one in news if one.event_id == said.event_id.bytes] == ["record"]
 
 
-people = st.sampled_from(["ada", "ben"])
-places = st.sampled_from([("", ""), ("team", ""), ("", "apollo")])
-said_things = st.lists(st.tuples(people, places, st.sampled_from(TOLD)), min_size=1, max_size=8)
-
-
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(said=said_things)
-def test_nothing_of_a_scope_follows_from_what_was_said_in_another(tmp_path_factory, said):
-    """Each scope holds what it would hold if nothing had been said anywhere else."""
-    together = Worker(tmp_path_factory.mktemp("together"))
-    alone: dict[Scope, Worker] = {}
-    try:
-        for number, (user, (group, project), text) in enumerate(said, 1):
-            scope = scope_of(user, group, project)
-            one = alone.setdefault(scope, Worker(tmp_path_factory.mktemp("alone")))
-            for worker in (together, one):
-                worker.sequence = number * 10
-                told = message(text, user, group_id=group, project_id=project, name=user.title())
-                worker.tell(told, user, event_id=uuid.UUID(int=number))
-        for scope, one in alone.items():
-            mine = [(known, known.memory) for known in items(together, scope)]
-            theirs = [(known, known.memory) for known in items(one, scope)]
-            assert [strip(memory) for _, memory in mine] == [strip(memory) for _, memory in theirs]
-            assert [known.value for known, _ in mine] == [known.value for known, _ in theirs]
-    finally:
-        for worker in (together, *alone.values()):
-            worker.handlers.close()
-
-
-def strip(memory: Any) -> Any:
-    return replace(memory, received_at_us=0)
-
-
 def test_a_model_that_is_being_restarted_is_waited_for_so_that_nothing_remembered_depends_on_it(tmp_path):
     worker = Worker(tmp_path / "home")
     worker.handlers.close()
@@ -457,3 +268,12 @@ def test_a_model_that_is_being_restarted_is_waited_for_so_that_nothing_remembere
     assert len(asked) >= 3
     assert worker.handlers.status()["formed_without_vectors"] == 0
     worker.handlers.close()
+
+
+def test_of_a_message_that_states_nothing_explain_says_so(worker):
+    said = worker.tell(message("What a lovely day it is today in the gardens behind the house"))
+    (told,) = worker.ask(write_path_pb2.ExplainRequest(user_id="ada", event_id=said.event_id.bytes)).events
+    assert (list(told.outcomes), told.trace[-1]) == ([], NOTHING_STATED)
+    said = worker.tell(message("I live in Rome"))
+    (told,) = worker.ask(write_path_pb2.ExplainRequest(user_id="ada", event_id=said.event_id.bytes)).events
+    assert NOTHING_STATED not in told.trace

@@ -37,7 +37,7 @@ class Process:
 
     def stop(self) -> int:
         self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_what_a_client_says_can_be_read_at_once_and_lies_nowhere_in_the_clear(ru
     with MemoryClient.connect(process.home.root) as client:
         ids = client.add([said(number) for number in range(20)], "ada", session_id="s")
         assert client.add([{**said(0), "id": ids[0]}], "ada", session_id="s") == ids[:1]
-        client.flush(20)
+        client.flush(120)
         held = client.messages("ada")
         assert [message["event_id"] for message in held] == ids
         assert client.messages("ada", session_id="t") == client.messages("bob") == []
@@ -73,7 +73,7 @@ def test_a_conversation_longer_than_an_answer_is_read_whole(running):
     _, process = running
     with MemoryClient.connect(process.home.root) as client:
         ids = client.add([said(number, "x" * 1000) for number in range(25)], "ada", session_id="s")
-        client.flush(20)
+        client.flush(120)
         assert [message["event_id"] for message in client.messages("ada")] == ids
         assert [message["event_id"] for message in client.messages("ada", limit=10)] == ids[-10:]
 
@@ -95,7 +95,7 @@ def test_killed_under_load_it_holds_everything_once(running):
                     number += 1
                     ids.extend(client.add([said(number) for _ in range(5)], f"user-{number % 3}", session_id="s"))
                     progress.release()
-                client.flush(60)
+                client.flush(120)
         except BaseException as error:
             failures.append(error)
 
@@ -104,7 +104,7 @@ def test_killed_under_load_it_holds_everything_once(running):
     rng = random.Random(5)
     for _ in range(4):
         for _ in range(rng.randrange(1, 30)):
-            assert progress.acquire(timeout=30)
+            assert progress.acquire(timeout=120)
         process.kill()
         # The load rests while the process starts, so that what it has to catch up with stays small.
         going.clear()

@@ -1,70 +1,27 @@
-"""One suite for the behavioral store and its in-memory twin."""
+"""One suite for the behavioral store and its in-memory twin: what is put, what is told of it, and transactions."""
 
-import uuid
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlcipher3 import dbapi2
 
 from aico_memory.contracts.wire import OutgoingRecord
-from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Knowledge, Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserSkill, UserState
-from aico_memory.errors import WrongKey
+from aico_memory.domain.behavioral.records import Evolution, UserState
 from aico_memory.stores.behavioral.packing import pack_knowledge, pack_vector, unpack_knowledge, unpack_vector
-from aico_memory.stores.behavioral.port import SECTIONS, pages
-from aico_memory.stores.behavioral.sql_store import FILE, SqlBehavioralStore
-from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
-
-KEY = bytes(range(32))
-TWICE = (ValueError, dbapi2.IntegrityError)
-STATE = SkillState(0.59, 3, 2, 1, 5, 2, 1, 1, 1_700_000_000_000_000)
-POSTERIOR = Posterior(3.0, 2.0)
-OWN = UserSkill("ann", "own", 1, b"sealed", (0.5,) * 16, "accepted", 1, 2)
-PREFERENCE = Preference(tuple(number / 16 for number in range(16)), 4)
-
-
-def event(number: int) -> uuid.UUID:
-    return uuid.UUID(int=number)
-
-
-def selection(user="ann", request="r1", skill="short", **changes):
-    plain = SelectionRecord(
-        user, request, event(1), 10, 42, "question", "neutral", "morning", "applied", "hybrid-40-30-30", skill,
-        True, 0.5, 0.8, 0.7, {"trigger": 0.4, "posterior": 0.1, "alignment": 0.2}, "because", "why?", "intent=caller",
-    )  # fmt: skip
-    return replace(plain, **changes)
-
-
-def feedback(number=1, user="ann", **changes):
-    plain = FeedbackRecord(
-        user, event(number), "m1", "short", 1, 20, 42, "success", True, 0.59, "too_brief", b"sealed", "r1", True
-    )
-    return replace(plain, **changes)
-
-
-def trajectory(user="ann", request="r1", **changes):
-    return replace(Trajectory(user, request, "c1", 1, "short", False, 100, b"sealed"), **changes)
-
-
-@pytest.fixture(params=["memory", "sql"])
-def store(request, tmp_path):
-    opened = MemoryBehavioralStore() if request.param == "memory" else SqlBehavioralStore.open(tmp_path, KEY)
-    yield opened
-    opened.close()
-
-
-def write(store, *steps):
-    with store.state.transaction() as transaction:
-        rows = store.within(transaction)
-        return [step(rows) for step in steps]
-
-
-def read(store, question):
-    with store.reading() as rows:
-        return question(rows)
+from tests.stores.behavioral.rows import (
+    POSTERIOR,
+    PREFERENCE,
+    STATE,
+    TWICE,
+    event,
+    feedback,
+    read,
+    selection,
+    trajectory,
+    write,
+)
 
 
 def test_an_unknown_user_has_the_starting_values(store):
@@ -177,6 +134,31 @@ def test_feedback_without_text_has_none(store):
     assert read(store, lambda rows: rows.feedback(event(1))).sealed_text is None
 
 
+def test_a_text_waits_to_be_sorted_while_its_user_consents_and_it_is_not_taken_back(store):
+    with store.state.transaction() as transaction:
+        rows = store.within(transaction)
+        rows.put_user("ann", UserState(behavioral=True))
+        rows.add_feedback(feedback(1))
+        rows.add_feedback(feedback(2, sealed_text=None))
+        rows.add_feedback(feedback(3, user="bob"))
+        rows.add_feedback(feedback(4, at_us=90, skill_updated=False, reward=0))
+        rows.add_feedback(feedback(5, at_us=95, skill_updated=False, reward=0, sealed_text=None))
+        assert [one.event_id for one in rows.unclassified(9)] == [event(1), event(4)]
+        assert [one.event_id for one in rows.unclassified(1)] == [event(1)]
+        assert rows.take_back("ann", 50, 100) == 1
+        assert [one.event_id for one in rows.unclassified(9)] == [event(1)]
+        rows.classified(event(1), {"too_brief": 0.75, "none": 0.25}, 123, "spelling")
+        assert rows.unclassified(9) == []
+    with store.reading() as rows:
+        found = rows.feedback(event(1))
+        assert (found.categories, found.classified_us, found.classified_by) == (
+            {"too_brief": 0.75, "none": 0.25},
+            123,
+            "spelling",
+        )
+        assert rows.feedback(event(3)).categories is None
+
+
 def test_turns_are_counted_by_conversation(store):
     assert read(store, lambda rows: rows.next_turn("ann", "c1")) == 1
     write(
@@ -221,51 +203,6 @@ def test_evolution_keeps_its_cause_and_exactly_what_stood_before(store):
     assert read(store, lambda rows: rows.evolution_of("bob")) == []
 
 
-def fill(store):
-    for user in ("ann", "bob"):
-        write(
-            store,
-            lambda rows, user=user: rows.put_user(user, UserState(True, True, 1)),
-            lambda rows, user=user: rows.put_skill_state(user, "short", STATE),
-            lambda rows, user=user: rows.put_posterior(user, 42, "short", POSTERIOR, 1),
-            lambda rows, user=user: rows.put_preference(user, 42, PREFERENCE, 1),
-            lambda rows, user=user: rows.add_selection(selection(user=user)),
-            lambda rows, user=user: rows.put_cell(user, Cell("question", "neutral", "morning", "short", 2.0, 1.0)),
-            lambda rows, user=user: rows.put_wish(user, Wish("verbosity", 0.0, 1.0)),
-            lambda rows, user=user: rows.put_user_skill(OWN if user == "ann" else replace(OWN, user="bob")),
-            lambda rows, user=user: rows.add_trajectory(trajectory(user=user)),
-            lambda rows, user=user: rows.add_evolution(Evolution(user, event(5), 0, "learned", "short", 30, 0.5, 0.59)),
-        )
-    write(store, lambda rows: rows.add_feedback(feedback(2)), lambda rows: rows.add_feedback(feedback(1, user="bob")))
-
-
-def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
-    fill(store)
-    whole = read(store, lambda rows: list(pages(rows, "", ("", ()), 100)))
-    assert [row[:2] for row in whole] == sorted(row[:2] for row in whole)
-    assert {row[0] for row in whole} == set(SECTIONS)
-    assert len(whole) == 22
-    for size in (1, 3, 7):
-        walked, after = [], ("", ())
-        while page := read(store, lambda rows, after=after, size=size: list(pages(rows, "", after, size))):
-            walked += page
-            after = page[-1][:2]
-        assert walked == whole
-
-
-def test_the_export_of_one_user_holds_nothing_of_another(store):
-    fill(store)
-    rows = read(store, lambda rows: list(pages(rows, "bob", ("", ()), 100)))
-    assert len(rows) == 11
-    assert {key[0] for _, key, _ in rows} == {"bob"}
-
-
-def test_rows_are_counted_by_kind(store):
-    fill(store)
-    counts = read(store, lambda rows: rows.counts())
-    assert (counts["users"], counts["feedback"], counts["user_skills"]) == (2, 2, 2)
-
-
 vectors = st.lists(st.floats(0, 1), min_size=16, max_size=16).map(tuple)
 
 
@@ -283,14 +220,33 @@ def test_prior_knowledge_is_kept_exactly(vector, confidence, counters, alpha, be
     assert unpack_knowledge(pack_knowledge(known)) == known
 
 
-def test_the_store_stands_after_it_was_closed_and_opens_with_its_key_only(tmp_path):
-    store = SqlBehavioralStore.open(tmp_path, KEY)
-    fill(store)
-    before = read(store, lambda rows: list(pages(rows, "", ("", ()), 100)))
-    store.close()
-    with pytest.raises(WrongKey):
-        SqlBehavioralStore.open(tmp_path, bytes(32))
-    again = SqlBehavioralStore.open(tmp_path, KEY)
-    assert read(again, lambda rows: list(pages(rows, "", ("", ()), 100))) == before
-    again.close()
-    assert b"hybrid-40-30-30" not in (tmp_path / FILE).read_bytes()
+def test_whoever_had_a_skill_selected_within_a_time_is_active(store):
+    write(
+        store,
+        lambda rows: rows.add_selection(selection(at_us=10)),
+        lambda rows: rows.add_selection(selection(request="r2", at_us=20)),
+        lambda rows: rows.add_selection(selection(user="bob", at_us=20)),
+    )
+    assert read(store, lambda rows: rows.active_users(10, 20)) == {"ann"}
+    assert read(store, lambda rows: rows.active_users(20, 30)) == {"ann", "bob"}
+    assert read(store, lambda rows: rows.active_users(30, 40)) == frozenset()
+
+
+def test_feedback_behind_a_position_is_what_taught_since(store):
+    write(
+        store,
+        lambda rows: rows.add_feedback(feedback(1)),
+        lambda rows: rows.add_feedback(feedback(2, reward=0, skill_updated=False)),
+        lambda rows: rows.add_feedback(feedback(3, user="bob", reward=-1)),
+    )
+    assert [one.event_id.int for one in read(store, lambda rows: rows.feedback_since(0))] == [1, 3]
+    assert [one.event_id.int for one in read(store, lambda rows: rows.feedback_since(1))] == [3]
+    write(store, lambda rows: rows.take_back("bob", 0, 99))
+    assert read(store, lambda rows: rows.feedback_since(1)) == []
+
+
+def test_a_changed_feedback_event_stays_in_its_place(store):
+    write(store, lambda rows: [rows.add_feedback(feedback(number)) for number in (1, 2)])
+    changed = replace(feedback(1), reward=-1, reason="too_brief", sealed_text=None, signalled_us=None)
+    write(store, lambda rows: rows.change_feedback(changed))
+    assert read(store, lambda rows: rows.feedback_of("ann")) == [changed, feedback(2)]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from aico_memory.domain.consolidation.run import Batch, PhaseRun, PhaseTotals, Run, Status, UserRun
+from aico_memory.domain.consolidation.cycle import Cycle
+from aico_memory.domain.consolidation.run import Amounts, Batch, Decision, PhaseRun, PhaseTotals, Run, Status, UserRun
 from aico_memory.errors import WrongKey
 from aico_memory.stores.consolidation.port import ConsolidationLedger, ConsolidationStore
 from aico_memory.stores.consolidation.sql import SqlConsolidationStore
@@ -53,7 +54,7 @@ def test_an_empty_ledger_holds_nothing(store: ConsolidationStore) -> None:
 
 def test_a_run_keeps_every_field(store: ConsolidationStore) -> None:
     full = Run(
-        uuid.UUID(int=5), "f", Status.FAILED, 6, 7, 8, ("alice", "Çelik"), ("replay",), True, "bob", 11, 12, "out of time"
+        uuid.UUID(int=5), "f", Status.FAILED, 6, 7, 8, ("alice", "Çelik"), ("replay",), True, "bob", 11, 12, "out of time", 1
     )  # fmt: skip
     with writing(store) as ledger:
         assert ledger.add_run(full)
@@ -83,14 +84,15 @@ def test_runs_go_one_after_the_other_in_the_order_of_their_starts(store: Consoli
         assert ledger.current() is None
 
 
-def test_users_wait_with_the_most_pending_first_and_are_added_once(store: ConsolidationStore) -> None:
+def test_users_wait_longest_overdue_first_then_most_pending_and_are_added_once(store: ConsolidationStore) -> None:
     with writing(store) as ledger:
         ledger.add_run(FIRST)
         ledger.add_users(FIRST.run_id, [UserRun("carol", 5), UserRun("bob", 5), UserRun("dora", 9)])
         ledger.add_users(FIRST.run_id, [UserRun("bob", 50), UserRun("alice", 1)])
+        ledger.add_users(FIRST.run_id, [UserRun("zoe", 0, overdue=2)])
     with store.reading() as ledger:
-        assert [part.user for part in ledger.waiting(FIRST.run_id, 3)] == ["dora", "bob", "carol"]
-        assert ledger.user_counts(FIRST.run_id) == {Status.WAITING: 4}
+        assert [part.user for part in ledger.waiting(FIRST.run_id, 3)] == ["zoe", "dora", "bob"]
+        assert ledger.user_counts(FIRST.run_id) == {Status.WAITING: 5}
         assert ledger.waiting(SECOND.run_id, 3) == []
 
 
@@ -99,13 +101,17 @@ def test_the_view_of_a_user_follows_the_batches_of_the_phase_at_work(store: Cons
         ledger.add_run(FIRST)
         ledger.add_users(FIRST.run_id, [ALICE])
         (view,) = ledger.views(FIRST.run_id)
-        assert (view.part, view.cut, view.next_batch, view.in_flight) == (ALICE, False, -1, 0)
+        assert (view.part, view.open, view.next_batch, view.in_flight) == (ALICE, False, -1, 0)
         phase = PhaseRun("alice", "replay", experiences=3, started_us=5)
+        ledger.open_phase(FIRST.run_id, phase, ids(1, 2, 3))
+        (view,) = ledger.views(FIRST.run_id)
+        assert (view.open, view.next_batch, view.in_flight) == (True, 0, 0)
         batches = [Batch("alice", "replay", 0, ids(1, 2)), Batch("alice", "replay", 1, ids(3))]
-        ledger.cut(FIRST.run_id, phase, batches)
+        for batch in batches:
+            ledger.put_batch(FIRST.run_id, batch)
         assert ledger.phase(FIRST.run_id, "alice", "replay") == phase
         (view,) = ledger.views(FIRST.run_id)
-        assert (view.cut, view.next_batch, view.in_flight) == (True, 0, 0)
+        assert (view.open, view.next_batch, view.in_flight) == (True, 0, 0)
         sent = replace(batches[0], status=Status.ACTIVE, sent_us=6)
         ledger.put_batch(FIRST.run_id, sent)
         assert ledger.batch(FIRST.run_id, "alice", "replay", 0) == sent
@@ -117,18 +123,80 @@ def test_the_view_of_a_user_follows_the_batches_of_the_phase_at_work(store: Cons
         assert (view.next_batch, view.in_flight) == (-1, 0)
         ledger.put_user(FIRST.run_id, replace(ALICE, phase=1))
         (view,) = ledger.views(FIRST.run_id)
-        assert not view.cut
+        assert not view.open
         ledger.put_user(FIRST.run_id, replace(ALICE, phase=2, status=Status.DONE))
         assert ledger.views(FIRST.run_id) == []
 
 
-def test_a_phase_without_experiences_is_cut_all_the_same(store: ConsolidationStore) -> None:
+def test_a_replay_goes_on_while_its_order_is_not_used_up(store: ConsolidationStore) -> None:
     with writing(store) as ledger:
         ledger.add_run(FIRST)
         ledger.add_users(FIRST.run_id, [ALICE])
-        ledger.cut(FIRST.run_id, PhaseRun("alice", "replay"), [])
+        ledger.open_phase(FIRST.run_id, PhaseRun("alice", "replay", experiences=5), ids(5, 4, 3, 2, 1))
+        assert ledger.ordered(FIRST.run_id, "alice", "replay", 1, 2) == ids(4, 3)
+        assert ledger.ordered(FIRST.run_id, "alice", "replay", 4, 9) == ids(1)
+        assert ledger.ordered(FIRST.run_id, "bob", "replay", 0, 9) == ()
+        ledger.put_batch(FIRST.run_id, Batch("alice", "replay", 0, ids(5, 4), Status.DONE, memories=2))
+        assert ledger.view(FIRST.run_id, ALICE).next_batch == 1
+        ledger.put_batch(FIRST.run_id, Batch("alice", "replay", 1, ids(3, 2, 1), Status.ACTIVE))
+        view = ledger.view(FIRST.run_id, ALICE)
+        assert (view.next_batch, view.in_flight) == (-1, 1)
+        assert ledger.amounts(FIRST.run_id, "alice", "replay") == Amounts(2, 5, 1, 2)
+        ledger.put_phase(FIRST.run_id, PhaseRun("alice", "replay", Status.DONE, 5))
+        assert ledger.ordered(FIRST.run_id, "alice", "replay", 0, 1) == ids(5), "replacing a phase leaves its order"
+
+
+def test_a_step_keeps_every_field_and_is_summed(store: ConsolidationStore) -> None:
+    sample = Decision("m-1", "rested", "utility", "0.12, unused for 41 days", ("m-2", "m-3"))
+    step = Batch(
+        "alice", "decay", 0, (), Status.DONE, 0, 0, 4, 9, "scope|7", {"seen": 3, "decayed": 1}, (sample,), "read_only"
+    )  # fmt: skip
+    with writing(store) as ledger:
+        ledger.add_run(FIRST)
+        ledger.add_users(FIRST.run_id, [ALICE, replace(ALICE, user="bob")])
+        for user in ("alice", "bob"):
+            ledger.open_phase(FIRST.run_id, PhaseRun(user, "decay", Status.FAILED, 0, 4, 9, "read_only"))
+            ledger.put_batch(FIRST.run_id, replace(step, user=user))
+            ledger.put_batch(FIRST.run_id, replace(step, user=user, number=1, counts={"seen": 2}, samples=()))
+    with store.reading() as ledger:
+        assert ledger.batch(FIRST.run_id, "alice", "decay", 0) == step
+        (total,) = ledger.totals(FIRST.run_id)
+        assert total == PhaseTotals("decay", 2, 4, 4, 0, 0, 0, 0, 10, {"decayed": 2, "seen": 10}, 2, "read_only")
+        assert ledger.samples(FIRST.run_id, "decay", 9) == [sample, sample]
+        assert ledger.samples(FIRST.run_id, "decay", 1) == [sample]
+        assert ledger.samples(FIRST.run_id, "utility", 9) == []
+
+
+def test_what_is_held_is_summed_over_the_users_that_are_done(store: ConsolidationStore) -> None:
+    done = replace(ALICE, status=Status.DONE, before={"active": 5, "kind.fact": 2}, after={"active": 3}, overdue=1)
+    with writing(store) as ledger:
+        ledger.add_run(FIRST)
+        ledger.add_users(FIRST.run_id, [done, replace(done, user="bob"), replace(done, user="carol", status=Status.ACTIVE)])
+        assert ledger.user(FIRST.run_id, "alice") == done
+        assert ledger.user(FIRST.run_id, "nobody") is None
+        assert ledger.user_totals(FIRST.run_id) == ({"active": 10, "kind.fact": 4}, {"active": 6})
+        assert ledger.user_totals(SECOND.run_id) == ({}, {})
+
+
+def test_places_in_the_cycle_outlive_the_runs(store: ConsolidationStore) -> None:
+    with writing(store) as ledger:
+        ledger.add_run(replace(FIRST, status=Status.DONE, finished_us=5))
+        ledger.put_cycle(Cycle("alice", 1))
+        ledger.put_cycle(Cycle("alice", 1, 2, 3))
+        ledger.put_cycle(Cycle("bob", 4))
+        assert ledger.prune(100) == 1
+    with store.reading() as ledger:
+        assert ledger.cycles(["bob", "alice", "carol"]) == {"alice": Cycle("alice", 1, 2, 3), "bob": Cycle("bob", 4)}
+        assert ledger.cycles([]) == {}
+
+
+def test_a_phase_without_experiences_is_open_all_the_same(store: ConsolidationStore) -> None:
+    with writing(store) as ledger:
+        ledger.add_run(FIRST)
+        ledger.add_users(FIRST.run_id, [ALICE])
+        ledger.open_phase(FIRST.run_id, PhaseRun("alice", "replay"))
         (view,) = ledger.views(FIRST.run_id)
-    assert (view.cut, view.next_batch, view.in_flight) == (True, -1, 0)
+    assert (view.open, view.next_batch, view.in_flight) == (True, -1, 0)
 
 
 def test_totals_add_up_over_users(store: ConsolidationStore) -> None:
@@ -137,13 +205,12 @@ def test_totals_add_up_over_users(store: ConsolidationStore) -> None:
         ledger.add_run(FIRST)
         ledger.add_users(FIRST.run_id, [ALICE, replace(ALICE, user="bob")])
         first = Batch("alice", "replay", 0, ids(1, 2), done, memories=2, unknown=1)
-        ledger.cut(
-            FIRST.run_id, PhaseRun("alice", "replay", done, 3, 10, 14), [first, Batch("alice", "replay", 1, ids(3), sent)]
-        )
-        ledger.cut(
-            FIRST.run_id, PhaseRun("bob", "replay", sent, 1, 11, 0), [Batch("bob", "replay", 0, ids(4), done, memories=1)]
-        )
-        ledger.cut(FIRST.run_id, PhaseRun("bob", "summaries", sent, 0, 12, 0), [])
+        ledger.open_phase(FIRST.run_id, PhaseRun("alice", "replay", done, 3, 10, 14), ids(1, 2, 3))
+        ledger.open_phase(FIRST.run_id, PhaseRun("bob", "replay", sent, 1, 11, 0), ids(4))
+        last = Batch("alice", "replay", 1, ids(3), sent)
+        for batch in (first, last, Batch("bob", "replay", 0, ids(4), done, memories=1)):
+            ledger.put_batch(FIRST.run_id, batch)
+        ledger.open_phase(FIRST.run_id, PhaseRun("bob", "summaries", sent, 0, 12, 0))
     with store.reading() as ledger:
         assert ledger.totals(FIRST.run_id) == [
             PhaseTotals("replay", 2, 3, 2, 3, 4, 3, 1, 4),
@@ -157,7 +224,9 @@ def test_batches_can_be_read_page_by_page(store: ConsolidationStore) -> None:
             ledger.add_run(run)
             for user in ("alice", "bob"):
                 ledger.add_users(run.run_id, [replace(ALICE, user=user)])
-                ledger.cut(run.run_id, PhaseRun(user, "replay"), [Batch(user, "replay", number, ids(1)) for number in range(3)])
+                ledger.open_phase(run.run_id, PhaseRun(user, "replay"))
+                for number in range(3):
+                    ledger.put_batch(run.run_id, Batch(user, "replay", number, ids(1)))
     with store.reading() as ledger:
         read: list[tuple[str, bytes, str, int]] = []
         while page := ledger.batches("", read[-1] if read else None, 5):
@@ -172,7 +241,8 @@ def test_pruning_removes_ended_runs_with_all_their_parts(store: ConsolidationSto
         for run in (replace(FIRST, status=Status.DONE, finished_us=50), SECOND):
             ledger.add_run(run)
             ledger.add_users(run.run_id, [ALICE])
-            ledger.cut(run.run_id, PhaseRun("alice", "replay"), [Batch("alice", "replay", 0, ids(1))])
+            ledger.open_phase(run.run_id, PhaseRun("alice", "replay"), ids(1))
+            ledger.put_batch(run.run_id, Batch("alice", "replay", 0, ids(1)))
         assert ledger.prune(50) == 0
         assert ledger.prune(51) == 1
     with store.reading() as ledger:

@@ -77,7 +77,7 @@ class Held:
         self.gate = gate
 
     def build(self):
-        assert self.gate.wait(20)
+        assert self.gate.wait(60)
         self.inner.build()
 
     def __getattr__(self, name):

@@ -42,18 +42,18 @@ def test_a_change_that_comes_while_a_scope_is_read_is_not_lost():
         def batches(self, scope, limit):
             found = [list(batch) for batch in super().batches(scope, limit)]
             reading.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
             yield from found
 
     index = ExactVectorIndex(SlowSource(lambda: list(truth.entries.values())), 1 << 20, 3)
     asking = threading.Thread(target=index.search, args=(QUESTION, view(), 1))
     asking.start()
-    assert reading.wait(10)
+    assert reading.wait(60)
     changing = threading.Thread(target=index.upsert, args=(truth.put(entry(77, [0, 1, 0])),))
     changing.start()
     go_on.set()
-    asking.join(10)
-    changing.join(10)
+    asking.join(60)
+    changing.join(60)
     assert keys(index.search(QUESTION, view(), 1)) == [77]
     assert index.verify() == []
 
@@ -76,5 +76,5 @@ def test_searches_and_changes_at_the_same_time_see_whole_vectors():
     scores = set()
     while not done.is_set():
         scores.update(round(one.score, 4) for one in index.search(QUESTION, view(), 500))
-    changing.join(10)
+    changing.join(60)
     assert scores <= {0.0, 1.0}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +17,8 @@ from aico_memory.domain.retrieval.cues import joined
 from aico_memory.domain.retrieval.evidence import NOBODY
 from aico_memory.domain.retrieval.question import AskedWord
 from aico_memory.stores.index.memory_text import InMemoryText, InvertedTextIndex
-from aico_memory.stores.index.scope_text import ScopeText, TextRow, place_of
+from aico_memory.stores.index.scope_columns import place_of
+from aico_memory.stores.index.scope_text import ScopeText, TextRow
 from aico_memory.stores.index.text_source import Change, RowRules
 
 ADA, BEN = Scope("user", "ada"), Scope("user", "ben")
@@ -34,9 +37,13 @@ def asked(*words: str, language: str = "en") -> list[AskedWord]:
 
 def links(text: ScopeText) -> dict[int, tuple[int, int]]:
     """Key -> keys of the turn before and after."""
-    rows, keys = text.rows(text.alive()), [*text.keys().tolist(), NOBODY]
-    places = [at for at, alive in enumerate(text.alive()) if alive]
-    return {keys[at]: (keys[rows.before[at]], keys[rows.after[at]]) for at in places}
+    order = text.order()
+    keys, joined, alive = text.keys()[order.places].tolist(), [*order.joined.tolist(), False], text.alive()[order.places]
+    return {
+        key: (keys[at - 1] if joined[at] else NOBODY, keys[at + 1] if joined[at + 1] else NOBODY)
+        for at, key in enumerate(keys)
+        if alive[at]
+    }
 
 
 def memory(number: int, text: str, scope: Scope = ADA) -> Memory:
@@ -69,6 +76,9 @@ class Truth:
         self.read += 1
         found = [(key, one) for key, one in sorted(self.kept.items()) if key > after and one.scope == scope]
         return [entry for entry in found if entry[0] not in self.shut][:limit]
+
+    def newest(self, memories: int) -> list[Scope]:
+        return list(dict.fromkeys(self.kept[key].scope for key in sorted(self.kept, reverse=True)[:memories]))
 
     def opened(self, keys: list[int]) -> list[tuple[int, Memory]]:
         return [(key, self.kept[key]) for key in keys if key not in self.shut]
@@ -228,3 +238,42 @@ def test_scores_do_not_depend_on_what_other_scopes_hold():
     for key in range(3, 60):
         crowded.put(key, BEN, ["tea"] * 5)
     assert list(alone.ranked(["tea"], [ADA])) == list(crowded.ranked(["tea"], [ADA]))
+
+
+def test_what_was_read_ahead_is_not_read_by_the_question(truth):
+    for key in range(1, 6):
+        truth.write(key, memory(key, "green tea"))
+    texts, rests = opened(truth), []
+    assert texts.prepare(ADA, lambda: rests.append(truth.read))
+    before = truth.read
+    assert holding(texts, "tea") == [1, 2, 3, 4, 5]
+    assert truth.read == before
+    # Too few for a rest.
+    assert rests == []
+
+
+def test_reading_ahead_rests_until_somebody_waits_for_it(truth):
+    for key in range(1, 402):
+        truth.write(key, memory(key % 250, "green tea"))
+    texts, rests, found = opened(truth), [], []
+    asking = threading.Thread(target=lambda: found.append(len(holding(texts, "tea"))))
+
+    def rest():
+        rests.append(len(rests))
+        if len(rests) == 2:
+            asking.start()
+            deadline = time.monotonic() + 30
+            while not texts.awaited(ADA) and time.monotonic() < deadline:
+                threading.Event().wait(0.001)
+
+    assert texts.prepare(ADA, rest)
+    asking.join(30)
+    assert found == [401]
+    assert rests == [0, 1]
+
+
+def test_nothing_is_read_ahead_where_there_is_no_room(truth):
+    truth.write(1, memory(1, "green tea"))
+    texts = opened(truth, cache_bytes=0)
+    assert not texts.prepare(ADA, lambda: None)
+    assert truth.read == 0

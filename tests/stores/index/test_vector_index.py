@@ -225,3 +225,27 @@ def test_facets_that_change_are_seen_at_once(opened):
     index.upsert(truth.put(replace(first, facets=first.facets._replace(status="invalid", invalidated_at_us=500))))
     assert 1 not in keys(index.search(question, view(), 3))
     assert keys(index.search(question, view(known_as_of_us=400), 1)) == [1]
+
+
+def test_vectors_at_hand_are_those_of_the_scope_in_length_1(opened):
+    truth = Truth()
+    truth.put(entry(1, [3, 4, 0]), entry(2, [0, 0, 2]), entry(3, [1, 0, 0], BEN))
+    index = opened(truth)
+    index.search(np.ones(3, dtype=np.float32), view(ADA), 3)
+    found = index.at_hand([2, 1, 3, 99], ADA)
+    # Whoever would have to be asked for them has none at hand.
+    assert set(found) in ({1, 2}, set())
+    assert all(np.allclose(found[key], unit(truth.entries[key].vector)) for key in found)
+    index.remove(ADA, [1])
+    assert 1 not in index.at_hand([1, 2], ADA)
+
+
+def test_the_exact_index_has_vectors_at_hand_once_it_was_asked():
+    truth = Truth()
+    truth.put(entry(1, [3, 4, 0]), entry(2, [0, 0, 2]))
+    index = exact(truth.source)
+    assert index.at_hand([1, 2], ADA) == {}
+    index.similarities([np.ones(3, dtype=np.float32)], view(ADA), 3)
+    assert list(index.at_hand([2, 1], ADA)) == [2, 1]
+    index.upsert(truth.put(entry(1, [0, 1, 0])))
+    assert index.at_hand([1], ADA)[1].tolist() == [0, 1, 0]

@@ -5,7 +5,7 @@ import pytest
 from aico_memory.stores.semantic.sql_queue import SqlIndexQueue
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
 from aico_memory.stores.semantic.twin import MemorySemanticStore
-from tests.stores.semantic.test_semantic_store import OnDisk
+from tests.stores.semantic.memories import OnDisk
 
 
 @pytest.fixture

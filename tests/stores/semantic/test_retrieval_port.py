@@ -8,7 +8,7 @@ from aico_memory.stores.semantic.retrieval_port import HotTier
 from aico_memory.stores.semantic.sql_retrieval import SqlRetrieval
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
 from aico_memory.stores.semantic.twin_retrieval import TwinRetrieval
-from tests.stores.semantic.test_semantic_store import ADA, BEN, NOW, a_memory, add, evidence_of
+from tests.stores.semantic.memories import ADA, BEN, NOW, a_memory, add, evidence_of
 
 TIER = HotTier(utility=0.8, uses=10, since_us=500, limit=3)
 WARM = {"kind": "fact", "utility": 0.9, "access_count": 12, "updated_at_us": 600}
@@ -16,7 +16,7 @@ WARM = {"kind": "fact", "utility": 0.9, "access_count": 12, "updated_at_us": 600
 
 @pytest.fixture
 def retrieval(store):
-    return SqlRetrieval(store.database, store.sealers) if isinstance(store, SqlSemanticStore) else TwinRetrieval(store)
+    return SqlRetrieval(store) if isinstance(store, SqlSemanticStore) else TwinRetrieval(store)
 
 
 def put(store, number, scope=ADA, **fields):
@@ -49,27 +49,28 @@ def test_pinned_constraints_are_at_hand_before_all_others(store, retrieval):
     assert [one.text for one in retrieval.hot([ADA], TIER, NOW)] == ["item 4", "item 1", "item 2"]
 
 
-def test_vectors_come_of_the_model_that_is_named_and_of_present_texts(store, retrieval):
+def test_vectors_come_of_the_model_that_is_named_and_of_present_texts(store):
     put(store, 1, kind="fact")
     put(store, 2, kind="fact")
     one, two = a_memory(1).memory_id, a_memory(2).memory_id
     vector = np.array([0.5, 0.25, -1.0], dtype=np.float32)
     with store.transaction() as transaction:
         transaction.keep_vector(one, "model", vector)
-    found = retrieval.vectors_of([one, two], "model")
+    found = store.vectors_of([one, two], "model")
     assert list(found) == [one]
     assert np.array_equal(found[one], vector)
-    assert retrieval.vectors_of([one, two], "other") == {}
+    assert store.vectors_of([one, two], "other") == {}
 
 
-def test_the_first_sources_come_with_the_details_of_the_very_first(store, retrieval):
+def test_the_first_source_comes_whole_and_the_others_by_their_events(store, retrieval):
     add(store, a_memory(1), evidence=[evidence_of(1, event, at_us=100 + event, name=f"n{event}") for event in (3, 1, 2)])
     with store.transaction() as transaction:
         transaction.add_evidence(evidence_of(1, 4, method="replay", at_us=50))
     one = a_memory(1).memory_id
-    found = retrieval.sources_of([one, a_memory(2).memory_id], 2)
-    assert [(entry.at_us, entry.name) for entry in found[one]] == [(101, "n1"), (102, "")]
-    assert found[a_memory(2).memory_id] == []
+    found = retrieval.sources_of(dict.fromkeys((one, a_memory(2).memory_id), a_memory(1).owner), 2)
+    assert (found[one].first.at_us, found[one].first.name) == (101, "n1")
+    assert found[one].event_ids == (evidence_of(1, 1).event_id, evidence_of(1, 2).event_id)
+    assert found[a_memory(2).memory_id] == (None, ())
 
 
 def test_around_a_record_stands_what_was_said_in_its_conversation(store, retrieval):
@@ -80,3 +81,14 @@ def test_around_a_record_stands_what_was_said_in_its_conversation(store, retriev
     before, after = retrieval.around(a_memory(3, said_at_us=300, session_id="s"), 2)
     assert [one.text for one in before] == ["text 2", "text 1"]
     assert [one.text for one in after] == ["text 4", "text 6"]
+
+
+def test_what_was_said_at_one_moment_stands_around_a_memory_as_it_arrived(store, retrieval):
+    for number in (1, 2, 3):
+        add(store, a_memory(number, f"text {number}", said_at_us=100, session_id="s"))
+    put(store, 9, kind="fact", said_at_us=100, session_id="s")
+    add(store, a_memory(4, "text 4", said_at_us=100, session_id="s"))
+    before, after = retrieval.around(a_memory(2, said_at_us=100, session_id="s"), 5)
+    assert ([one.text for one in before], [one.text for one in after]) == (["text 1"], ["text 3", "text 4"])
+    before, after = retrieval.around(a_memory(9, kind="fact", said_at_us=100, session_id="s"), 1)
+    assert ([one.text for one in before], [one.text for one in after]) == (["text 3"], ["text 4"])

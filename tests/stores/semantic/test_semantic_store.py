@@ -1,76 +1,19 @@
-"""Conformance of L1: the encrypted database and its twin, memories and index queue."""
+"""Conformance of L1: the encrypted database and its twin, memories and what is told of them."""
 
 import sqlite3
-from dataclasses import replace
-from functools import partial
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlcipher3 import dbapi2
 
-from aico_memory.domain.memory import OPEN, STATUSES, Evidence, Evolution, Memory, Scope, View, admits, conditions, facets_of
-from aico_memory.errors import AicoMemoryError, NotFound, WrongKey
-from aico_memory.paths import Home
-from aico_memory.settings.security import SecuritySettings
-from aico_memory.stores.semantic.port import IndexJob, KeptVector
+from aico_memory.domain.memory import OPEN, STATUSES, Evolution, Scope, View, admits, conditions, facets_of
+from aico_memory.errors import AicoMemoryError, NotFound
+from aico_memory.stores.semantic.rows import SHOWN
 from aico_memory.stores.semantic.sql_queue import SqlIndexQueue
-from aico_memory.stores.semantic.sql_store import SqlSemanticStore
 from aico_memory.stores.semantic.twin import MemorySemanticStore
-from aico_memory.vault.master import open_vault
 from tests.stores.consumer_state_suite import ConsumerStateSuite
-
-ADA, BEN, TEAM = Scope("user", "ada"), Scope("user", "ben"), Scope("group", "team")
-SCOPES = (ADA, BEN, TEAM)
-NOW = 1000
-
-
-def memory_id(number):
-    return number.to_bytes(16, "big")
-
-
-def a_memory(number, text="I like tea", scope=ADA, **fields):
-    fields = {
-        "said_at_us": 100, "recorded_at_us": 100, "valid_from_us": 100, "created_at_us": 100, "updated_at_us": 100,
-        "received_at_us": 101, "kind": "record", "session_id": "s1", "language": "en", **fields,
-    }  # fmt: skip
-    owner = scope.id if scope.kind == "user" else "ada"
-    return Memory(memory_id=memory_id(number), scope=scope, owner=owner, text=text, **fields)
-
-
-def evidence_of(number, event=1, **fields):
-    return Evidence(
-        memory_id(number), memory_id(1000 + event), fields.pop("method", "rule"), fields.pop("at_us", 100), **fields
-    )
-
-
-def view(*scopes, **fields):
-    return View(scopes=scopes or (ADA,), now_us=NOW, **fields)
-
-
-class OnDisk:
-    """A home with a vault, in which the store can be opened again."""
-
-    def __init__(self, root):
-        self.home = Home(root)
-        self.home.ensure()
-        self.vault = open_vault(self.home, SecuritySettings(), {})
-        self.store = self.open()
-
-    def open(self):
-        key = self.vault.store_key("semantic")
-        return SqlSemanticStore.open(self.home.store("semantic"), key, self.vault.users, partial(self.vault.digest, "semantic"))
-
-    def reopen(self):
-        self.store.close()
-        self.store = self.open()
-        return self.store
-
-
-def add(store, memory, tokens=("tea",), evidence=(), sequence=1):
-    with store.transaction() as transaction:
-        return transaction.add(memory, evidence, tokens, sequence)
+from tests.stores.semantic.memories import ADA, BEN, NOW, SCOPES, OnDisk, a_memory, add, evidence_of, memory_id, view
 
 
 class TestTheConsumerStateOfTheSqlStore(ConsumerStateSuite):
@@ -252,6 +195,12 @@ def test_no_read_tells_what_its_view_does_not_admit(tmp_path_factory, stored, as
             assert {one.memory_id for one in store.page(asked, b"", 99)} == seen
             admitted = store.admitted(list(keys.values()), asked)
             assert {one.memory_id for one in admitted.values()} == seen
+            shown = store.admitted(list(keys.values()), asked, shown=True)
+            assert list(shown) == list(admitted)
+            for key, one in shown.items():
+                assert [getattr(one, name) for name in (*SHOWN, "text")] == [
+                    getattr(admitted[key], name) for name in (*SHOWN, "text")
+                ]
             with_words = {one.memory_id for one, line in zip(memories, stored, strict=True) if set(line[-1]) & set(words)}
             hits = store.search_text(words, asked, 99)
             assert {hit.key for hit in hits} == {keys[one] for one in seen & with_words}
@@ -259,124 +208,3 @@ def test_no_read_tells_what_its_view_does_not_admit(tmp_path_factory, stored, as
             assert {one.memory_id for one in store.get(list(keys), asked.scopes)} == inside
     finally:
         place.store.close()
-
-
-def test_the_outbox_is_worked_off_oldest_first(store, queue):
-    for number in range(1, 4):
-        add(store, a_memory(number), sequence=10 * number)
-    assert queue.oldest_pending() == 10
-    first, second, third = queue.pending(9)
-    queue.settle([first.entry, third.entry])
-    assert queue.oldest_pending() == 20
-    assert queue.pending(9) == [second]
-    queue.settle([second.entry])
-    assert (queue.oldest_pending(), queue.pending_count()) == (0, 0)
-
-
-def test_a_vector_stands_for_the_text_of_its_version(store, queue):
-    add(store, a_memory(1))
-    key = queue.pending(1)[0].key
-    assert [(one.key, one.version, one.text) for one in queue.unembedded([key, 99], "m")] == [(key, 1, "I like tea")]
-    assert queue.missing("m", 0, 9) == [key]
-    queue.keep("m", [KeptVector(key, 1, np.array([0.6, 0.8], dtype=np.float32)), KeptVector(99, 1, np.zeros(2, np.float32))])
-    assert queue.fingerprint() == "m"
-    assert queue.unembedded([key], "m") == [] == queue.missing("m", 0, 9)
-    (entry,) = queue.entries("m", [key, 99])
-    assert (entry.key, entry.scope, entry.facets) == (key, ADA, facets_of(a_memory(1)))
-    assert entry.vector == pytest.approx([0.6, 0.8], abs=1e-3)
-    with store.transaction() as transaction:
-        transaction.replace(a_memory(1, "I like coffee", version=2), ["coffee"], 2)
-    assert queue.entries("m", [key]) == [] == queue.entries("other", [key])
-    assert [one.version for one in queue.unembedded([key], "m")] == [2]
-    assert queue.vectors("m").size() == 0
-
-
-def test_another_model_never_overwrites_the_vectors_of_the_active_one(store, queue):
-    add(store, a_memory(1))
-    add(store, a_memory(2, scope=BEN))
-    one, two = (entry.key for entry in queue.pending(9))
-    queue.keep("m", [KeptVector(one, 1, np.array([1, 0], np.float32)), KeptVector(two, 1, np.array([0, 1], np.float32))])
-    queue.keep("n", [KeptVector(one, 1, np.array([0, 0, 1], np.float32))])
-    assert queue.fingerprint() == "m"
-    assert list(queue.entries("m", [one])[0].vector) == [1, 0]
-    assert queue.missing("n", 0, 9) == [two]
-    source = queue.vectors("m")
-    assert (source.size(), source.size(ADA), source.size(TEAM)) == (2, 1, 0)
-    assert [[entry.key for entry in batch] for batch in source.batches(None, 1)] == [[one], [two]]
-    assert [[entry.key for entry in batch] for batch in source.batches(BEN, 5)] == [[two]]
-    queue.activate("n")
-    assert queue.fingerprint() == "n"
-    assert queue.vectors("m").size() == 0
-    assert queue.vectors("n").size() == 1
-
-
-def test_maintenance_is_remembered_until_it_is_finished(store, queue):
-    job = IndexJob(memory_id(1), "firing", True)
-    with store.transaction() as transaction:
-        transaction.add_job(job)
-        transaction.add_job(job)
-        transaction.add_job(IndexJob(memory_id(2), "", False))
-    assert queue.job() == job
-    queue.advance_job(replace(job, stage="vectors", after_row=7))
-    assert queue.job() == replace(job, stage="vectors", after_row=7)
-    with store.transaction() as transaction:
-        transaction.finish_job(memory_id(1))
-    assert queue.job() == IndexJob(memory_id(2), "", False)
-
-
-def test_words_can_be_made_anew_row_by_row(store, queue):
-    for number in range(1, 4):
-        add(store, a_memory(number))
-    rows = queue.rows_after(0, 2)
-    assert [memory.memory_id for _, memory in rows] == [memory_id(1), memory_id(2)]
-    queue.put_tokens([(key, memory.scope, ["fresh"]) for key, memory in rows])
-    assert [hit.key for hit in store.search_text(["fresh"], view(), 9)] == [key for key, _ in rows]
-    assert len(store.search_text(["tea"], view(), 9)) == 1
-    assert [memory.memory_id for _, memory in queue.rows_after(rows[-1][0], 9)] == [memory_id(3)]
-
-
-def test_everything_is_there_after_the_store_was_opened_again(on_disk):
-    add(on_disk.store, a_memory(1), evidence=(evidence_of(1, name="Ada"),))
-    queue = SqlIndexQueue(on_disk.store)
-    queue.keep("m", [KeptVector(queue.pending(1)[0].key, 1, np.array([1, 0], np.float32))])
-    store = on_disk.reopen()
-    queue = SqlIndexQueue(store)
-    assert store.get([memory_id(1)], [ADA]) == [a_memory(1)]
-    assert store.evidence([memory_id(1)])[memory_id(1)][0].name == "Ada"
-    assert (queue.fingerprint(), queue.pending_count(), queue.vectors("m").size()) == ("m", 1, 1)
-    assert len(store.search_text(["tea"], view(), 5)) == 1
-
-
-def test_no_word_stands_readable_in_the_files(on_disk, tmp_path):
-    secret = "zanzibarwort"
-    memory = a_memory(1, f"my {secret}", session_id=secret, entities=(f"entity://name/{secret}",), fact_key=secret)
-    add(on_disk.store, memory, [secret], (evidence_of(1, name=secret, metadata_json=secret),))
-    with on_disk.store.transaction() as transaction:
-        transaction.add_evolution(Evolution(memory_id(1), "text", secret, secret, 1, memory_id(2), secret))
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert files
-    assert not [path for path in files if secret.encode() in path.read_bytes()]
-
-
-def test_a_destroyed_user_key_takes_the_text_with_it_and_nothing_else(on_disk):
-    store, queue = on_disk.store, SqlIndexQueue(on_disk.store)
-    add(store, a_memory(1), evidence=(evidence_of(1, name="Ada"),))
-    add(store, a_memory(2, scope=BEN))
-    key = queue.pending(1)[0].key
-    assert on_disk.vault.users.destroy("ada")
-    assert store.get([memory_id(1)], [ADA]) == [] == store.page(view(), b"", 9)
-    assert store.evidence([memory_id(1)])[memory_id(1)] == []
-    assert [(one.key, one.text) for one in queue.unembedded([key], "m")] == [(key, None)]
-    assert [memory.memory_id for memory in store.page(view(BEN), b"", 9)] == [memory_id(2)]
-    # A key made anew does not bring the old text back.
-    add(store, a_memory(3, "new words"))
-    assert [memory.text for memory in store.page(view(), b"", 9)] == ["new words"]
-
-
-def test_a_wrong_key_opens_nothing_and_touches_nothing(on_disk):
-    on_disk.store.close()
-    folder = on_disk.home.store("semantic")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(WrongKey):
-        SqlSemanticStore.open(folder, bytes(32), on_disk.vault.users, lambda text: b"")
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -1,3 +1,4 @@
 from tests.support.processes import play
 
-raise SystemExit(play("broker"))
+if __name__ == "__main__":
+    raise SystemExit(play("broker"))

@@ -1,3 +1,5 @@
-from tests.support.processes import play
+from tests.support.processes import imported, play
 
-raise SystemExit(play("working"))
+if __name__ == "__main__":
+    raise SystemExit(play("working"))
+imported("working")

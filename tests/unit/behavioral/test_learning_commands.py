@@ -1,4 +1,4 @@
-"""Over the worker's handlers: undo, own skills, the nightly batch, why, pressure, and equal stores for equal streams."""
+"""Over the worker's handlers: undo, the nightly batch, why, pressure, and equal stores for equal streams."""
 
 import json
 import uuid
@@ -8,11 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aico_memory.contracts.v1 import behavioral_pb2, sleep_pb2
-from aico_memory.errors import AccessDenied, InvalidMessage, NotFound, SkillNotFound
-from aico_memory.settings import Settings
+from aico_memory.errors import AccessDenied, InvalidMessage, NotFound
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
-from tests.unit.behavioral.worker import START_US, Worker
+from tests.unit.behavioral.worker import START_US, Worker, own_skill
 
 SKILLS = behavioral_pb2.SkillsRequest(user_id="ann")
 LEARNED = ("behavioral.posterior", "behavioral.preference", "behavioral.taste", "behavioral.wish")
@@ -34,15 +33,6 @@ def learned(worker, user="ann"):
 
 def undo(worker, until_us=0, event_id=b"", user="ann"):
     return worker.publish(behavioral_pb2.UndoLearning(user_id=user, until_us=until_us, event_id=event_id), user=user)
-
-
-def own_skill(worker, skill_id="", user="ann", **fields):
-    fields = {"name": "Rhymes", "template": "Answer in rhyme.", "intents": ["creative"]} | fields
-    return worker.publish(behavioral_pb2.PutSkill(user_id=user, skill_id=skill_id, **fields), user=user)
-
-
-def change(worker, skill_id, action, user="ann"):
-    return worker.publish(behavioral_pb2.ChangeSkill(user_id=user, skill_id=skill_id, action=action), user=user)
 
 
 thumbs = st.lists(
@@ -121,90 +111,6 @@ def test_the_feedback_list_is_newest_first_with_text_and_what_was_taken_back(wor
     assert (oldest.free_text, oldest.reward, oldest.undone) == ("lovely", 1, False)
 
 
-def test_an_own_skill_is_chosen_judged_versioned_archived_and_deleted(worker):
-    made = own_skill(worker)
-    assert (made.type, made.status, made.version, made.name) == ("user_created", "accepted", 1, "Rhymes")
-    assert set(made.style.values()) == {0.5}
-    for number in range(60):
-        answer = worker.select(intent="creative", request_id=f"r{number}")
-        worker.feedback(answer.skill_id, 1 if answer.skill_id == made.skill_id else -1, request_id=f"r{number}")
-    assert (answer.skill_id, answer.procedure_template) == (made.skill_id, "Answer in rhyme.")
-    second = own_skill(worker, made.skill_id, template="Answer in verse.")
-    assert (second.version, second.uses) == (2, next(s.uses for s in worker.ask(SKILLS).skills if s.skill_id == made.skill_id))
-    assert worker.select(intent="creative", request_id="later").procedure_template == "Answer in verse."
-    assert change(worker, made.skill_id, "archive").status == "archived"
-    assert worker.select(intent="creative", request_id="gone").skill_id != made.skill_id
-    assert change(worker, made.skill_id, "restore").status == "accepted"
-    assert worker.select(intent="creative", request_id="back").skill_id == made.skill_id
-    assert change(worker, made.skill_id, "delete").status == "deleted"
-    assert made.skill_id not in {one.skill_id for one in worker.ask(SKILLS).skills}
-    assert not any("rhyme" in line or "verse" in line for line in worker.export())
-    with pytest.raises(SkillNotFound):
-        change(worker, made.skill_id, "restore")
-
-
-def test_an_own_skills_style_follows_what_it_is_liked_with(worker):
-    made = own_skill(worker, intents=["question"])
-    worker.feedback("concise_response", 1)
-    for _ in range(10):
-        worker.feedback(made.skill_id, 1)
-    (found,) = [one for one in worker.ask(SKILLS).skills if one.skill_id == made.skill_id]
-    assert found.style["verbosity"] < 0.5
-    assert all(0 <= value <= 1 for value in found.dimensions)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"template": "  "}, {"intents": []}, {"dimensions": [0.5] * 3}, {"dimensions": [2.0] * 16}, {"times_of_day": ["noon"]}],
-)
-def test_an_own_skill_that_cannot_be_is_refused_and_leaves_nothing(worker, fields):
-    before = worker.export()
-    with pytest.raises(InvalidMessage):
-        own_skill(worker, **fields)
-    assert worker.export() == before
-
-
-def test_base_skills_are_fixed_and_own_ones_are_limited(tmp_path):
-    worker = Worker(MemoryBehavioralStore(), tmp_path, Settings.model_validate({"behavioral": {"library": {"user_skills": 2}}}))
-    worker.consent()
-    with pytest.raises(InvalidMessage, match="base skill"):
-        own_skill(worker, "concise_response")
-    with pytest.raises(InvalidMessage, match="base skill"):
-        change(worker, "concise_response", "delete")
-    one, _ = own_skill(worker), own_skill(worker)
-    with pytest.raises(InvalidMessage, match="2 are allowed"):
-        own_skill(worker)
-    assert own_skill(worker, one.skill_id).version == 2
-
-
-def test_a_base_skill_that_is_put_aside_is_not_chosen_until_it_returns(worker):
-    skills = [one.skill_id for one in worker.ask(SKILLS).skills if "question" in one.intents]
-    for skill in skills[1:]:
-        assert change(worker, skill, "archive").status == "archived"
-    assert {worker.select(request_id=f"a{number}").skill_id for number in range(20)} == {skills[0]}
-    change(worker, skills[0], "archive")
-    assert worker.select(request_id="none").outcome == "no_applicable_skill"
-    assert change(worker, skills[0], "restore").status == ""
-    assert worker.select(request_id="again").skill_id == skills[0]
-
-
-def test_beyond_the_limit_the_least_valuable_skills_are_archived_and_base_ones_last(tmp_path):
-    limited = {"behavioral": {"library": {"bytes_per_user": 10_000, "archive_at_once": 2}}}
-    worker = Worker(MemoryBehavioralStore(), tmp_path, Settings.model_validate(limited))
-    worker.consent()
-    made = own_skill(worker, intents=["question"])
-    worker.feedback(made.skill_id, 1)
-    number = 0
-    while not (archived := [one.skill_id for one in worker.ask(SKILLS).skills if one.status == "archived"]):
-        number += 1
-        answer = worker.select(request_id=f"r{number}", intent="question", sentiment=f"mood{number}")
-        worker.feedback("concise_response" if number % 2 else "casual_chat", -1, request_id=f"r{number}")
-        assert answer.skill_id
-        assert number < 200
-    assert len(archived) == 2
-    assert "concise_response" in archived or "casual_chat" in archived
-
-
 def test_the_nightly_batch_learns_a_common_prior_once_and_the_next_person_starts_from_it(tmp_path):
     worker = Worker(MemoryBehavioralStore(), tmp_path)
     for number in range(8):
@@ -227,7 +133,7 @@ def test_the_nightly_batch_learns_a_common_prior_once_and_the_next_person_starts
     again = worker.publish(behavioral_pb2.LearnNow(), user="")
     assert (again.outcome, again.prior) == ("nothing_new", report.prior)
     shown = worker.ask(behavioral_pb2.PoliciesRequest(), user="")
-    assert [(one.version, one.status, one.users) for one in shown.priors] == [(report.prior, "active", 8)]
+    assert [(one.version, one.status, one.users) for one in shown.priors] == [(report.prior, "active", 6)]
     assert {one.name: one.in_use for one in shown.policies} == {"hierarchical-thompson": True, "hybrid-40-30-30": False}
 
 
@@ -320,6 +226,20 @@ def twin_after(twin):
     return twin.select(request_id="fresh").shares
 
 
+def test_feedback_given_without_consent_is_not_listed(worker):
+    worker.consent(on=False)
+    assert worker.feedback("casual_chat", 1).status == "no_consent"
+    worker.consent()
+    worker.feedback("casual_chat", 1)
+    (listed,) = worker.ask(behavioral_pb2.FeedbackListRequest(user_id="ann")).feedback
+    assert (listed.message_id, listed.reward) == ("m1", 1)
+
+
+def test_a_bucket_that_there_is_not_is_refused(worker):
+    with pytest.raises(InvalidMessage, match="no bucket 100"):
+        worker.ask(behavioral_pb2.PreferencesRequest(user_id="ann", bucket=100))
+
+
 def test_without_consent_nothing_of_the_new_kind_is_learned(tmp_path):
     worker = Worker(MemoryBehavioralStore(), tmp_path)
     for number in range(5):
@@ -327,18 +247,3 @@ def test_without_consent_nothing_of_the_new_kind_is_learned(tmp_path):
         worker.feedback("concise_response", -1, reason="too_verbose", request_id=f"r{number}")
     counts = worker.handlers.status()["rows"]
     assert (counts["taste_cells"], counts["wishes"], counts["preferences"]) == (0, 0, 0)
-
-
-def test_where_everything_at_hand_keeps_missing_a_skill_is_proposed_and_used_once_accepted(worker):
-    for number in range(40):
-        answer = worker.select(request_id=f"r{number}", intent="summary")
-        worker.feedback(answer.skill_id, -1, request_id=f"r{number}")
-    assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 1
-    (proposed,) = [one for one in worker.ask(SKILLS).skills if one.status == "proposed"]
-    assert proposed.template
-    assert "40 of 40 thumbs pointed down" in proposed.evidence
-    assert list(proposed.intents) == ["summary"]
-    assert {worker.select(request_id=f"p{n}", intent="summary").skill_id for n in range(8)}.isdisjoint({proposed.skill_id})
-    assert change(worker, proposed.skill_id, "accept").status == "accepted"
-    assert worker.select(request_id="accepted", intent="summary").skill_id == proposed.skill_id
-    assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 0

@@ -127,10 +127,10 @@ def test_requests_and_deployments_have_seeds_of_their_own():
     assert len({seed_of(0, "a"), seed_of(0, "b"), seed_of(1, "a")}) == 3
 
 
-def test_without_consent_the_first_match_is_taken_whatever_was_learned(matches):
-    known = UserKnowledge(states={"short": SkillState(0.2)}, feedback_count=100)
+def test_without_consent_the_best_match_is_taken_whatever_was_learned(matches):
+    known = UserKnowledge(states={"long": SkillState(0.2)}, feedback_count=100)
     choices = {FixedPolicy().choose(matches, known, random.Random(seed)).chosen.skill.skill_id for seed in range(50)}
-    assert choices == {"short"}
+    assert choices == {"long"}, "of two equal ones the first by name"
     assert "learning is switched off" in explain(FixedPolicy().choose(matches, known, random.Random(0)))
 
 
@@ -153,3 +153,16 @@ def test_the_baseline_is_selectable_by_its_name():
     assert policy_named(HYBRID, FIGURES, HierarchicalFigures()).name == "hybrid-40-30-30"
     assert policy_named(HIERARCHICAL, FIGURES, HierarchicalFigures()).name == "hierarchical-thompson"
     assert policy_named("another", FIGURES, HierarchicalFigures()) is None
+
+
+def test_without_consent_what_is_made_for_the_situation_comes_before_what_fits_many(make_skill):
+    broad = make_skill("all_round", intents=["summary", "question", "request"])
+    made_for = make_skill("summing_up", intents=["summary"])
+    any_intent = make_skill("a_comfort", sentiments=["negative"])
+    sad = make_skill("sad", intents=["summary"], sentiments=["negative"])
+    matches = [
+        TriggerMatch(sad, 0.73, (("intent", 0.73), ("sentiment", 0.0))), TriggerMatch(any_intent, 1.0, (("sentiment", 1.0),)),
+        TriggerMatch(broad, 1.0, (("intent", 1.0),)), TriggerMatch(made_for, 0.6, (("intent", 0.57), ("topic", 0.03))),
+    ]  # fmt: skip
+    choice = FixedPolicy().choose(matches, UserKnowledge(), random.Random(0))
+    assert [one.skill.skill_id for one in choice.candidates] == ["summing_up", "all_round", "a_comfort", "sad"]

@@ -52,7 +52,7 @@ def test_what_many_like_is_expected_of_the_next():
     people = [person("reactive_only", seed=number) for number in range(30)]
     prior = refitted(Prior(), people, space, RefitFigures(), "v")
     assert (prior.version, prior.users) == ("v", 30)
-    expected = dict(zip(space.ids, StyleSpace.like(space, prior).means("question"), strict=True))
+    expected = {skill: StyleSpace.like(space, prior).mean("question", skill) for skill in space.ids}
     assert max(QUESTIONS, key=expected.get) == "reactive_only"
     assert expected["reactive_only"] > 0.6
     assert all(0 < value < 1 for value in expected.values())

@@ -17,7 +17,7 @@ from aico_memory.domain.behavioral.evidence import (
     with_thumb,
     with_wish,
 )
-from aico_memory.domain.behavioral.posterior import WISH_SLOPE, StyleSpace, TastePosterior
+from aico_memory.domain.behavioral.posterior import WISH_SLOPE, StyleSpace, TastePosterior, inverse_of_lower, taste_of
 from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Prior, Spread, prior_as_data, prior_from_data
 from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.errors import InvalidMessage
@@ -191,3 +191,94 @@ def test_a_prior_survives_being_written_down():
 def test_a_prior_that_cannot_be_read_says_so(body):
     with pytest.raises(InvalidMessage):
         prior_from_data(body)
+
+
+def thumbs_on(liked, count):
+    """So many thumbs on each skill, up where it is liked."""
+    return tuple(
+        Cell(intent, "neutral", "morning", skill, count * good, count * (1 - good))
+        for skill, good in liked.items()
+        for intent in ("question", "request")
+    )
+
+
+# Pairs of one direction: a moderate and a pronounced skill, and their mirror images.
+MIDDLE_AND_ENDS = {
+    "little": (0.6,) * 14 + (0.5, 0.5),
+    "much": (1.0,) * 14 + (0.5, 0.5),
+    "little_less": (0.4,) * 14 + (0.5, 0.5),
+    "much_less": (0.0,) * 14 + (0.5, 0.5),
+}
+
+
+def test_who_likes_the_middle_of_every_direction_is_told_from_who_likes_a_direction():
+    space = StyleSpace(MIDDLE_AND_ENDS, Prior())
+    middle = Evidence(thumbs_on({"little": 0.9, "much": 0.2, "little_less": 0.9, "much_less": 0.2}, 8))
+    direction = Evidence(thumbs_on({"little": 0.6, "much": 0.9, "little_less": 0.4, "much_less": 0.1}, 8))
+    expected = taste_of(middle, space).beliefs(QUESTION, ("little", "much", "much_less"), (1.0,) * 3).mean
+    assert expected[0] > max(expected[1:])
+    assert taste_of(middle, space).log_likelihood() > TastePosterior(middle, space).log_likelihood()
+    plain = TastePosterior(direction, space).beliefs(QUESTION, ("little", "much"), (1.0, 1.0))
+    chosen = taste_of(direction, space).beliefs(QUESTION, ("little", "much"), (1.0, 1.0))
+    assert list(chosen.mean) == list(plain.mean)
+
+
+def random_evidence(rng, count, skills):
+    cells = {}
+    for _ in range(count):
+        situation = Situation(*(str(rng.choice(list(labels))) for labels in ("abcd", "pn", "me")))
+        cell = thumbs(str(rng.choice(skills)), float(rng.integers(0, 4)), float(rng.integers(0, 4)) + 0.25, situation)
+        cells[cell.key] = cell
+    wishes = (Wish("verbosity", more=2.0), Wish("formality", less=1.0)) if count % 2 else ()
+    return Evidence(tuple(sorted(cells.values(), key=lambda cell: cell.key)), wishes)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 40, 120])
+def test_the_other_priors_likelihood_is_that_of_a_posterior_under_it(count):
+    rng = np.random.default_rng(count)
+    skills = {f"s{number}": tuple(rng.random(16)) for number in range(12)}
+    space = StyleSpace(skills, Prior())
+    evidence = random_evidence(rng, count, list(skills))
+    expected = TastePosterior(evidence, space.moderate).log_likelihood()
+    assert TastePosterior(evidence, space).log_likelihood_if(space.moderate_prior) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 8, 90])
+def test_a_persons_own_skills_behind_the_base_skills_are_believed_in_like_any(count):
+    rng = np.random.default_rng(count)
+    skills = {f"s{number}": tuple(rng.random(16)) for number in range(12)}
+    base = StyleSpace(dict(list(skills.items())[:5]), Prior(taste=(0.01,) * 16))
+    whole = StyleSpace(skills, base.prior)
+    own = base.extended(whole.place, whole.styles)
+    evidence = random_evidence(rng, count, list(skills))
+    asked = Situation("b", "n", "m"), ["s1", "s7", "s11"], [0.6, 0.8, 1.0]
+    found, expected = taste_of(evidence, own).beliefs(*asked), taste_of(evidence, whole).beliefs(*asked)
+    for part in ("mean", "situation", "alignment", "record", "covariance"):
+        assert getattr(found, part) == pytest.approx(getattr(expected, part), abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [0, 1, 47, 48, 49, 97, 200])
+def test_a_triangular_matrix_is_inverted(size):
+    rng = np.random.default_rng(size)
+    lower = np.tril(rng.random((size, size))) + 2.0 * np.eye(size) * max(1, size)
+    found = inverse_of_lower(lower)
+    assert np.allclose(found @ lower, np.eye(size))
+    assert np.array_equal(found, np.tril(found))
+
+
+def test_a_few_thumbs_leave_everybody_with_the_common_prior():
+    space = StyleSpace(MIDDLE_AND_ENDS, Prior())
+    few = Evidence(
+        (Cell("question", "neutral", "morning", "little", 2.0), Cell("question", "neutral", "morning", "much", 0.0, 2.0))
+    )
+    assert taste_of(few, space).log_likelihood() == TastePosterior(few, space).log_likelihood()
+
+
+def test_the_moderate_prior_is_a_prior_like_any_other():
+    prior = Prior(taste=(0.01,) * 16)
+    assert prior_from_data(prior_as_data(prior.moderate())) == prior.moderate()
+    assert prior.moderate().taste == prior.taste
+    ids = list(MIDDLE_AND_ENDS)
+    styles = StyleSpace(MIDDLE_AND_ENDS, prior).styles
+    change = prior.moderate().liking("question", ids, styles) - prior.liking("question", ids, styles)
+    assert change[0] > change[1]

@@ -1,3 +1,6 @@
+from concurrent.futures import Future
+from time import monotonic
+
 import pytest
 
 from aico_memory.contracts.v1 import behavioral_pb2, model_pb2
@@ -112,3 +115,50 @@ def test_a_whole_batch_is_prepared_before_it_is_applied(worker):
     answers = [message for _, message in emitted if isinstance(message, behavioral_pb2.SkillSelectionResponse)]
     assert {one.skill_id for one in answers} == {"casual_chat"}
     assert len(answers) == 6
+
+
+def test_who_waits_for_a_choice_gets_it_soon_where_the_model_says_nothing_and_late_words_bring_it_back(tmp_path):
+    settings = Settings.model_validate({"behavioral": {"model_deadline_ms": 60_000, "model_wait_ms": 20, "model_retry_ms": 1}})
+    worker = Worker(MemoryBehavioralStore(), tmp_path, settings)
+    worker.consent()
+    asked = []
+
+    def silent(message, **_):
+        asked.append((message, Future()))
+        return asked[-1][1]
+
+    answered, worker.model.request = worker.model.request, silent
+    started = monotonic()
+    answer = worker.select(intent="", sentiment="", time_of_day="morning")
+    assert monotonic() - started < 30
+    assert parts(answer)["intent"] == "builtin-marks"
+    assert parts(answer)["topic"] == "left_out"
+    assert worker.handlers.status()["model_answers"] is False
+    message, late = asked[0]
+    late.set_result(answered(message).result())
+    assert worker.handlers.status()["model_answers"] is True
+
+
+def test_a_text_that_was_compared_before_is_not_embedded_again_until_the_topics_are(worker):
+    def embedded():
+        return [list(one.texts) for one in worker.model.asked if isinstance(one, model_pb2.EmbedRequest)]
+
+    first = worker.select("hello", intent="summary", topic_text="minutes")
+    again = worker.select("another message", intent="summary", topic_text="minutes")
+    assert embedded().count(["minutes"]) == 1
+    assert (again.shares["trigger"], parts(again)) == (first.shares["trigger"], parts(first))
+    worker.model.away = True
+    assert parts(worker.select("hi", intent="summary", topic_text="minutes"))["topic"] == "tiny"
+    worker.model.away, worker.model.fingerprint = False, "other|4|2"
+    worker.select("hi", intent="summary", topic_text="garden")
+    worker.select("hi", intent="summary", topic_text="minutes")
+    assert embedded().count(["minutes"]) == 2
+
+
+def test_only_so_many_texts_are_kept(tmp_path):
+    settings = Settings.model_validate({"behavioral": {"model_deadline_ms": 10, "model_retry_ms": 1, "cached_topics": 1}})
+    made = Worker(MemoryBehavioralStore(), tmp_path, settings)
+    for text in ("one", "two", "two", "one"):
+        made.select("x", intent="summary", topic_text=text)
+    asked = [list(one.texts) for one in made.model.asked if isinstance(one, model_pb2.EmbedRequest)]
+    assert [asked.count([text]) for text in ("one", "two")] == [2, 1]

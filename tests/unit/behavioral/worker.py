@@ -90,6 +90,7 @@ class Worker:
         with self.store.state.transaction() as transaction:
             for event in events:
                 self.handlers.apply(transaction, event)
+        self.handlers.after_commit()
         fresh = [record for record in self.store.state.outgoing(10_000) if record.event_id not in seen]
         self.store.state.settle_outgoing([record.event_id for record in fresh])
         return [self._opened(record) for record in fresh]
@@ -135,3 +136,17 @@ class Worker:
             return record.topic, open_reply(event.message)
         except AicoMemoryError as error:
             return record.topic, error
+
+
+def confidence(worker, skill, user="ann"):
+    skills = worker.ask(behavioral_pb2.SkillsRequest(user_id=user), user=user).skills
+    return next(one.confidence for one in skills if one.skill_id == skill)
+
+
+def of_type(emitted, kind):
+    return [message for _, message in emitted if isinstance(message, kind)]
+
+
+def own_skill(worker, skill_id="", user="ann", **fields):
+    fields = {"name": "Rhymes", "template": "Answer in rhyme.", "intents": ["creative"]} | fields
+    return worker.publish(behavioral_pb2.PutSkill(user_id=user, skill_id=skill_id, **fields), user=user)

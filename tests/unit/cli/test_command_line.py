@@ -51,7 +51,6 @@ def test_the_options_of_every_command_may_stand_anywhere() -> None:
     assert hoist(["status", "--json", "--home", "/x"]) == ["--json", "--home", "/x", "status"]
     assert hoist(["add", "--home=/x", "hi", "--user", "ana"]) == ["--home=/x", "add", "hi", "--user", "ana"]
     assert hoist(["add", "--", "--json"]) == ["add", "--", "--json"]
-    assert hoist(["status", "--home"]) == ["--home", "status"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -174,6 +173,19 @@ def test_doctor_checks_a_fresh_home_without_a_fault(home: Home, capsys: pytest.C
     assert {"versions", "configuration", "keys", "access", "disk", "processes"} <= {
         entry["subject"] for entry in report["findings"]
     }
+
+
+def test_doctor_names_what_is_wrong_with_the_schedule(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    (home.root / "config").mkdir(parents=True)
+    file = home.root / "config" / "schedule.yaml"
+    file.write_text("jobs: {night: {cron: '0 25 * * *', topic: memory/consolidation/start/v1/}}")
+    assert call("doctor", "--json") == Exit.ERROR
+    told = {one["subject"]: one for one in json.loads(capsys.readouterr().out)["findings"]}["schedule"]
+    assert told["level"] == "fault" and "jobs.night.cron" in told["detail"]
+    file.write_text("jobs: {night: {cron: '0 2 * * *', topic: memory/consolidation/start/v1/, enabled: false}}")
+    call("doctor", "--json")
+    told = {one["subject"]: one for one in json.loads(capsys.readouterr().out)["findings"]}["schedule"]
+    assert (told["level"], told["detail"]) == ("ok", "0 jobs are on; off: night")
 
 
 def test_doctor_tells_whether_words_leave_the_machine(

@@ -95,6 +95,21 @@ def test_a_history_tells_adding_editing_and_deleting_apart() -> None:
     assert told == [("ADD", None, "a"), ("UPDATE", "a", "b"), ("TIER", "b", "b"), ("DELETE", "b", None)]
 
 
+def test_a_history_tells_a_change_a_retraction_and_a_deletion_apart_and_times_as_times() -> None:
+    def event(new: str, reason: str = "") -> str:
+        change = semantic_pb2.EvolutionRecord(what="status", old_value="active", new_value=new, at_us=AT, reason=reason)
+        return str(history_shape("m1", [change])[0]["event"])
+
+    assert event("superseded", "changed") == "SUPERSEDE"
+    assert event("disabled", "retracted: never true") == "RETRACT"
+    assert event("disabled", "ended") == "DISABLE"
+    assert event("expired") == "EXPIRE"
+    assert event("invalid") == "DELETE"
+    until = semantic_pb2.EvolutionRecord(what="valid_until_us", old_value=str(1 << 62), new_value=str(AT), at_us=AT)
+    told = history_shape("m1", [until])[0]
+    assert (told["field"], told["old_value"], told["new_value"]) == ("valid_until_us", None, AT_TEXT)
+
+
 def test_no_skill_is_none() -> None:
     assert choice_shape(behavioral_pb2.SkillSelectionResponse(request_id="r", outcome="no_applicable_skill")) is None
 

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aico_memory.client.memory_verbs import MemoryVerbs
 from aico_memory.client.validation import (
+    MAX_FREE_TEXT,
     checked_count,
     checked_filters,
     checked_flag,
@@ -24,9 +26,12 @@ from aico_memory.client.validation import (
     checked_user,
     checked_zone,
     json_object,
+    judging,
     moment_us,
+    optional_text,
 )
-from aico_memory.errors import InvalidMessage, InvalidReward, NaiveTime
+from aico_memory.domain.memory import KINDS, STATUSES, TIERS
+from aico_memory.errors import InvalidFeedback, InvalidMessage, InvalidReward, NaiveTime, from_code
 
 
 def check(*messages: Any) -> Any:
@@ -156,6 +161,10 @@ def test_filters_take_a_text_or_a_list() -> None:
         ({"tier": ""}, "filters.tier"),
         ({"since": "2026"}, "filters.since"),
         ("fact", "filters must be a mapping"),
+        ({"kind": ["fact", "nonsense"]}, "filters.kind is 'nonsense'; allowed are record, profile, "),
+        ({"kind": "outcome"}, "filters.kind is 'outcome'"),
+        ({"tier": "nonsense"}, "filters.tier is 'nonsense'; allowed are episodic, semantic, dormant"),
+        ({"status": "nonsense"}, "filters.status is 'nonsense'; allowed are candidate, shadow, active, "),
     ],
 )
 def test_a_wrong_filter_is_named(filters: Any, named: str) -> None:
@@ -241,3 +250,24 @@ def test_one_name_is_a_list_of_one_and_not_of_its_letters() -> None:
     for value in (5, [5], [""]):
         with pytest.raises(InvalidMessage, match="phases"):
             checked_names(value, "phases")
+
+
+def test_outcomes_are_a_kind_where_they_are_told_and_have_states_of_their_own() -> None:
+    filters = checked_filters({"kind": "outcome", "status": "rejected"}, outcomes=True)
+    assert (list(filters.kinds), list(filters.statuses)) == (["outcome"], ["rejected"])
+    with pytest.raises(InvalidMessage, match="nonsense"):
+        checked_filters({"kind": ["outcome", "nonsense"]}, outcomes=True)
+
+
+def test_the_kinds_tiers_and_states_that_there_are_are_told_where_they_are_asked_for() -> None:
+    told = MemoryVerbs.search.__doc__ or ""
+    assert [name for name in (*KINDS, *TIERS, *STATUSES) if name not in told] == []
+
+
+def test_what_is_wrong_with_a_feedback_is_a_validation_error_and_a_wrong_reward_an_invalid_one() -> None:
+    with pytest.raises(InvalidFeedback, match="301 characters") as refusal, judging():
+        optional_text("x" * 301, "free_text", MAX_FREE_TEXT)
+    assert refusal.value.code == "validation_error"
+    with pytest.raises(InvalidReward), judging():
+        checked_reward(2)
+    assert isinstance(from_code("validation_error", "no such reason"), InvalidFeedback)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.consolidation.decide import (
-    CutBatches,
     FinishRun,
     FinishUser,
     NextPhase,
+    OpenPhase,
     SendBatch,
     StartUser,
     UserView,
@@ -23,7 +23,7 @@ from aico_memory.domain.consolidation.run import FINAL, Status, UserRun, require
 from aico_memory.errors import RefusedTransition
 
 AT_WORK = UserRun("alice", 3, Status.ACTIVE, ("replay", "summaries"))
-VIEW = UserView(AT_WORK, cut=True, next_batch=-1, in_flight=0)
+VIEW = UserView(AT_WORK, open=True, next_batch=-1, in_flight=0)
 FIRING = "01a0c450-6c00-71ea-9e1c-4ea3ac0874a7"
 
 
@@ -32,7 +32,7 @@ def steps(*active: UserView, waiting: tuple[str, ...] = (), now_us: int = 0) -> 
 
 
 def test_a_users_steps_follow_one_another() -> None:
-    assert steps(replace(VIEW, cut=False)) == [CutBatches("alice", "replay")]
+    assert steps(replace(VIEW, open=False)) == [OpenPhase("alice", "replay")]
     assert steps(replace(VIEW, next_batch=3)) == [SendBatch("alice", "replay", 3)]
     assert steps(replace(VIEW, next_batch=4, in_flight=1)) == []
     assert steps(VIEW) == [NextPhase("alice", 1)]
@@ -79,9 +79,9 @@ def test_any_order_of_answers_applies_every_batch_once_and_ends(sizes: dict[str,
         step = rng.choice(todo)  # type: ignore[attr-defined]
         if isinstance(step, StartUser):
             waiting.remove(step.user)
-            active[step.user] = replace(VIEW, part=replace(AT_WORK, user=step.user, phases=("replay",)), cut=False)
-        elif isinstance(step, CutBatches):
-            active[step.user] = replace(active[step.user], cut=True, next_batch=0 if sizes[step.user] else -1)
+            active[step.user] = replace(VIEW, part=replace(AT_WORK, user=step.user, phases=("replay",)), open=False)
+        elif isinstance(step, OpenPhase):
+            active[step.user] = replace(active[step.user], open=True, next_batch=0 if sizes[step.user] else -1)
         elif isinstance(step, SendBatch):
             sent.append((step.user, step.number))
             following = step.number + 1 if step.number + 1 < sizes[step.user] else -1

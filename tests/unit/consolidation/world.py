@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import structlog
@@ -30,6 +31,50 @@ class Killed(BaseException):
     """kill -9, at a moment that a test chose."""
 
 
+class Sleepers:
+    """Long-term memory as phases see it: so many items a user; each phase changes each item once, two a step."""
+
+    STEP = 2
+
+    def __init__(self) -> None:
+        self.items: dict[str, int] = {}
+        self.steps: list[sleep_pb2.SleepStep] = []
+        self.changed: set[tuple[str, str, int]] = set()
+        self.errors: dict[str, str] = {}
+        self.importance: dict[bytes, float] = {}
+
+    def page(self, message: sleep_pb2.SleepersRequest) -> sleep_pb2.SleepersPage:
+        named = sorted(message.user_ids) or sorted(user for user in self.items if user > message.after)
+        shown = named[: message.limit or None]
+        users = [
+            sleep_pb2.Sleeper(user_id=user, active=self.items.get(user, 0), shares={"tier.episodic": self.items.get(user, 0)})
+            for user in shown
+        ]
+        return sleep_pb2.SleepersPage(users=users, next=shown[-1] if len(shown) < len(named) else "")
+
+    def importance_of(self, message: sleep_pb2.ImportanceRequest) -> sleep_pb2.ImportancePage:
+        values = [self.importance.get(one, 0.0) for one in message.event_ids]
+        return sleep_pb2.ImportancePage(importance=values, questions=message.questions if self.importance else 0)
+
+    def step(self, step: sleep_pb2.SleepStep) -> sleep_pb2.SleepStepDone:
+        self.steps.append(step)
+        done = sleep_pb2.SleepStepDone(run_id=step.run_id, user_id=step.user_id, phase=step.phase, number=step.number)
+        if step.phase in self.errors:
+            done.error = self.errors[step.phase]
+            return done
+        start = int(step.after or 0)
+        seen = range(start, min(start + self.STEP, self.items.get(step.user_id, 0)))
+        fresh = {(step.user_id, step.phase, item) for item in seen} - self.changed
+        self.changed |= fresh
+        done.counts.update({"seen": len(seen), "changed": len(fresh)})
+        for _, _, item in sorted(fresh):
+            memory_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{step.user_id}/{item}"))
+            done.samples.add(memory_id=memory_id, decision=step.phase, rule="each item once", others=[memory_id])
+        if start + self.STEP < self.items.get(step.user_id, 0):
+            done.next = str(start + self.STEP)
+        return done
+
+
 class World:
     """Everything around the handlers; `settle` lets it all run until nothing moves."""
 
@@ -44,6 +89,9 @@ class World:
         self.working_applied: int | None = None
         self.silent = 0
         self.published: dict[bytes, Any] = {}
+        self.sleepers = Sleepers()
+        self.semantic_settled: int | None = None
+        self.asked: list[Any] = []
         self.replays: list[semantic_pb2.ReplayExperiences] = []
         self.inbox: list[Event] = []
         self.deferred: list[Event] = []
@@ -113,12 +161,23 @@ class World:
         self.ephemeral.append(record)
 
     def request(self, message: Any, *, user: str = "", timeout: float = 5.0, event_id: Any = None) -> Future[Any]:
-        return self._later(lambda: self._users(message) if not user else self._experiences(message))
+        self.asked.append(message)
+        answers: dict[type[Any], Any] = {
+            working_pb2.PendingUsersRequest: self._users,
+            working_pb2.ExperiencesRequest: self._experiences,
+            sleep_pb2.SleepersRequest: self.sleepers.page,
+            sleep_pb2.ImportanceRequest: self.sleepers.importance_of,
+        }
+        return self._later(lambda: answers[type(message)](message))
 
     def control(self, verb: str, body: dict[str, Any]) -> Future[dict[str, Any]]:
         assert verb == "consumers"
         applied = self.sequence if self.working_applied is None else self.working_applied
-        consumers = [{"name": "working", "topics": list(WORKING_TOPICS), "applied": applied}]
+        settled = self.sequence if self.semantic_settled is None else self.semantic_settled
+        consumers = [
+            {"name": "working", "topics": list(WORKING_TOPICS), "applied": applied, "settled": applied},
+            {"name": "semantic", "topics": [WORKING_TOPICS[0]], "applied": settled, "settled": settled},
+        ]
         return self._later(lambda: {"consumers": consumers, "topics": self.heads})
 
     def _later(self, answer: Any) -> Future[Any]:
@@ -143,6 +202,8 @@ class World:
     def _users(self, message: working_pb2.PendingUsersRequest) -> working_pb2.PendingUsers:
         pending = self._pending()
         users = sorted({one.user_id for one in pending if one.user_id > message.after})[: message.limit]
+        if message.user_id:
+            users = [user for user in users if user == message.user_id]
         return working_pb2.PendingUsers(
             users=[
                 working_pb2.PendingUser(
@@ -208,6 +269,9 @@ class World:
         if isinstance(message, semantic_pb2.ReplayExperiences):
             self.replays.append(message)
             (self.deferred if self.hold_replays else self.inbox).append(self.replayed(message))
+        elif isinstance(message, sleep_pb2.SleepStep):
+            done = self.event(self.sleepers.step(message), derive_id(uuid.UUID(bytes=record.event_id), "done"))
+            (self.deferred if self.hold_replays else self.inbox).append(done)
         elif isinstance(message, working_pb2.Consolidated):
             for event_id in message.event_ids:
                 if event_id not in self.held:
@@ -246,3 +310,17 @@ class World:
 
     def pending(self) -> set[bytes]:
         return {one.event_id for one in self._pending()}
+
+
+def slept(world: World, **items: int) -> list[sleep_pb2.Run]:
+    """A night by hand over so many items a user."""
+    world.sleepers.items |= items
+    world.start("by hand", manual=True)
+    world.settle()
+    return world.runs()
+
+
+def ask(world: World, request: Any, user: str = "") -> Any:
+    topic = topic_of(type(request)).name
+    ports = SimpleNamespace(clock=SimpleNamespace(now_us=lambda: world.now_us))
+    return world.handlers.requests[topic](Event(uuid.UUID(int=3), topic, user, request), ports)  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +24,9 @@ items = st.lists(
         tier=st.sampled_from(["semantic", "episodic", "dormant"]),
         layer=st.just("L1"),
         score=st.floats(0, 1),
+        shares=st.just({}),
+        said_at_us=st.just(0),
+        detail=st.just(FULL),
         pinned=st.booleans(),
         answers=st.booleans(),
         confidence=st.floats(0, 1),
@@ -117,8 +119,20 @@ def test_a_record_that_says_more_stays_and_the_weaker_item_goes() -> None:
     said = item("i", "User moved to Lisbon in May", evidence=(b"1",), score=0.5)
     kept, dropped = once_each([record, said], covered=0.7, ignored=frozenset({"i", "user"}))
     assert ([one.id for one in kept], dropped) == (["r"], [("i", "said_by_record")])
-    kept, _ = once_each([replace(said, answers=True), record], covered=0.7, ignored=frozenset({"i", "user"}))
+    kept, _ = once_each([said._replace(answers=True), record], covered=0.7, ignored=frozenset({"i", "user"}))
     assert [one.id for one in kept] == ["i", "r"]
+
+
+def test_a_record_gives_way_to_several_items_only_where_they_match_better() -> None:
+    text, ignored = "I live in Graz with my wife Anna", frozenset({"i", "in", "with", "my", "user", "is", "s"})
+    record = item("r", text, kind="record", evidence=(b"1",), score=0.5)
+    first, second = (
+        item(name, said, evidence=(b"1",)) for name, said in (("a", "User lives in Graz"), ("b", "User's wife is Anna"))
+    )
+    kept, dropped = once_each([first, second, record], covered=0.7, ignored=ignored)
+    assert ([one.id for one in kept], dropped) == (["a", "b"], [("r", "said_by_item")])
+    kept, _ = once_each([first, record, second], covered=0.7, ignored=ignored)
+    assert "r" in [one.id for one in kept]
 
 
 def test_an_item_of_another_message_repeats_nothing() -> None:

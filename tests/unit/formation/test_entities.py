@@ -26,6 +26,9 @@ def gazetteer(tmp_path_factory) -> Gazetteer:
     ("Gestern war ich bei Anna Müller", "de", ("entity://name/anna-müller",)),
     ("dün Ayşe'nin evindeydim", "tr", ("entity://name/ayşe",)),
     ("On Monday I saw Alice's cat", "en", ("entity://name/alice",)),
+    ("Since then, I've slept and I'm fine, on Monday's trip too", "en", ()),
+    ("Yeah Mel, see you Tues", "en", ("entity://name/mel",)),
+    ("I met Siobhan O'Brien's aunt", "en", ("entity://name/siobhan-o-brien",)),
 ])  # fmt: skip
 def test_names_known_and_unknown_are_found(text, language, expected, gazetteer):
     assert extract_entities(text, gazetteer, language) == expected

@@ -36,6 +36,14 @@ def test_a_late_arrival_takes_its_place_between() -> None:
         assert shelf.active() == ["oslo"]
 
 
+def test_what_was_said_at_one_moment_is_ordered_as_it_arrived() -> None:
+    # The ids would say the contrary.
+    first, then = said(9, "Rome", 5, heard=1), said(2, "Oslo", 5, heard=2)
+    for order in permutations([first, then]):
+        shelf = told(order)
+        assert (shelf.held(5), shelf.held(9), shelf.active()) == (["oslo"], ["oslo"], ["oslo"])
+
+
 def test_a_correction_changes_what_was_true_and_not_what_was_known() -> None:
     corrected = said(2, "Oslo", 10, act="correct", corrected="rome")
     shelf = told([ROME, corrected])
@@ -272,7 +280,7 @@ def test_what_was_deleted_is_said_anew_as_something_new_and_what_it_had_replaced
     shelf.items[known.memory.memory_id] = replace(
         known, memory=replace(known.memory, status="invalid", invalidated_at_us=day(8))
     )
-    shelf.statements.append(withdrawal(said(2, "Rome", 5), bytes(15) + b"w", bytes(15) + b"e", day(8)))
+    shelf.statements.append(withdrawal(said(2, "Rome", 5), bytes(15) + b"w", bytes(15) + b"e", day(8), 9))
     shelf.tell(said(3, "Rome", 12))
     assert [(one.object_key, one.memory.status) for one in shelf.items.values()] == [
         ("oslo", "superseded"), ("rome", "invalid"), ("rome", "active"),

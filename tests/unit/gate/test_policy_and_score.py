@@ -19,7 +19,7 @@ from aico_memory.domain.gate.policy import (
     with_read_only,
     write_status,
 )
-from aico_memory.domain.gate.score import Channels, Similar, attention, excitement, method_of, novelty, reward, score
+from aico_memory.domain.gate.score import Channels, Similar, asked_in, attention, excitement, method_of, novelty, reward, score
 from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.settings.write_path import PolicySettings, ScoreSettings
 from tests.support.memory_items import item
@@ -143,3 +143,22 @@ def test_confidence_follows_how_it_was_taken_and_how_often_it_was_said() -> None
     assert (by_rule, explicit, repeated) == (pytest.approx(0.72), 0.9, pytest.approx(0.864))
     assert method_of(replace(fact, explicit=True), "assistant") == "rule"
     assert method_of(fact, "tool") == "tool_result"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Where did I put the keys?", "Where did I put the keys?"),
+        ("I lost my keys. Where could they be? I looked everywhere.", "Where could they be?"),
+        ("Is it red? Or is it blue?", "Or is it blue?"),
+        ("Where are my keys? Really?", "Where are my keys?"),
+        ("Really?", ""),
+        ("I live in Rome.", ""),
+        ("私の鍵はどこにありますか？", "私の鍵はどこにありますか？"),
+        ("أين مفاتيحي الآن؟", "أين مفاتيحي الآن؟"),
+        ("", ""),
+        ("????????????", ""),
+    ],
+)
+def test_the_last_question_of_a_text_is_what_it_asks(text: str, asked: str) -> None:
+    assert asked_in(text, SCORE) == asked

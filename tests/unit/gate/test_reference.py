@@ -82,3 +82,39 @@ def test_a_plain_end_through_the_gate_closes_what_is_stored_under_another_predic
     told_end = resolved(referred(end, known), [Neighbour(one, 0.5) for one in known])
     assert [one.action for one in shelf.tell(told_end)] == ["END"]
     assert shelf.active() == []
+
+
+def test_whoever_is_back_to_x_is_back_to_what_x_was() -> None:
+    back = said(9, "physics", 9, predicate="returned", single_valued=False, corrected="physics", language="en")
+    over = stored(1, "physics", "studies", status="superseded")
+    assert meant(back, over) == ("user", "studies", "")
+    assert meant(back) == ("user", "returned", "physics")
+
+
+def test_a_phone_for_an_operating_system_is_still_a_phone() -> None:
+    switched = said(9, "iPhone", 9, predicate="phone", single_valued=True, corrected="android", language="en")
+    uses, phone = stored(1, "Android", "uses", single_valued=False), stored(2, "OnePlus", "phone")
+    assert meant(switched, uses, phone)[1] == "phone"
+    assert meant(switched, uses)[1] == "uses"
+
+
+def test_the_contract_is_the_mobile_contract_where_there_is_no_other() -> None:
+    changed = said(9, "O2", 9, predicate="attribute:contract", language="en")
+    mobile, power = stored(1, "Vodafone", "attribute:mobile contract"), stored(2, "Eon", "attribute:power contract")
+    assert meant(changed, mobile)[1] == "attribute:mobile contract"
+    assert meant(changed, mobile, power)[1] == "attribute:contract"
+    assert meant(changed, mobile, stored(3, "Aral", "attribute:contract"))[1] == "attribute:contract"
+
+
+def test_a_pupil_who_starts_somewhere_starts_at_a_school() -> None:
+    started = said(9, "St Mark", 9, predicate="employer", subject="finn", language="en")
+    school, job = stored(1, "Elm Primary", "school", "finn"), stored(2, "Lidl", "employer", "finn")
+    assert meant(started, school)[1] == "school"
+    assert meant(started, school, job)[1] == "employer"
+    assert meant(said(9, "Lidl", 9, predicate="employer", language="en"), stored(1, "Uni", "school"))[1] == "employer"
+
+
+def test_whoever_quit_swedish_learns_it_no_longer() -> None:
+    quit_it = said(9, "Swedish", 9, act="end", predicate="employer", language="en")
+    assert meant(quit_it, stored(1, "Swedish", "learning", single_valued=False))[1] == "learning"
+    assert meant(quit_it, stored(1, "Swedish", "likes", single_valued=False))[1] == "employer"

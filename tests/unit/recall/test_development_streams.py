@@ -8,13 +8,13 @@ from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.models.twin import HashedEmbedder
 
 
-def test_there_are_at_least_150_streams_about_equally_in_three_languages() -> None:
+def test_there_are_at_least_150_streams_in_three_languages() -> None:
     counts: dict[str, int] = {}
     for stream in load_streams():
         counts[stream.language] = counts.get(stream.language, 0) + 1
     assert sum(counts.values()) >= 150
     assert set(counts) == {"en", "de", "tr"}
-    assert max(counts.values()) - min(counts.values()) <= 10
+    assert max(counts.values()) <= 2 * min(counts.values())
 
 
 def test_the_rules_alone_stay_above_the_bars_on_the_development_half(tables: FormationTables) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.items import ContextItem, changed
 from aico_memory.domain.retrieval.escaping import FOOTER, HEADER, escape_text
 from aico_memory.domain.retrieval.formatting import format_block, format_line
 
@@ -80,5 +79,5 @@ def test_what_is_over_says_until_when_and_what_is_short_not_how_certain() -> Non
         "id", "lives in Rome", "profile", "semantic", "L1", status="superseded", valid_until_us=1_767_225_600_000_000
     )
     assert format_line(over) == "- [profile] lives in Rome (until 2026-01-01) (confidence: 1.00)"
-    assert format_line(replace(over, detail="short")) == "- [profile] lives in Rome (until 2026-01-01)"
-    assert format_line(replace(over, status="active", detail="short")) == "- [profile] lives in Rome"
+    assert format_line(changed(over, detail="short")) == "- [profile] lives in Rome (until 2026-01-01)"
+    assert format_line(changed(over, status="active", detail="short")) == "- [profile] lives in Rome"

@@ -56,6 +56,14 @@ def test_a_hopeless_exit_is_not_tried_again() -> None:
     assert RestartPolicy(SETTINGS).after_death(0.0, HOPELESS_EXIT, was_ready=False) is None
 
 
+def test_what_worked_here_before_is_tried_after_a_longer_wait_and_not_for_ever() -> None:
+    once, flapping = RestartPolicy(SETTINGS), RestartPolicy(SETTINGS)
+    assert once.after_death(0.0, HOPELESS_EXIT, was_ready=True) == 0.4
+    assert once.after_death(1.0, HOPELESS_EXIT, was_ready=False) is None
+    waits = [flapping.after_death(float(second), HOPELESS_EXIT, was_ready=True) for second in range(4)]
+    assert waits == [0.4, 0.4, 0.4, None]
+
+
 def test_a_log_is_written_in_whole_lines_and_rotated_by_size(tmp_path: Path) -> None:
     shown: list[tuple[str, str]] = []
     log = ProcessLog(tmp_path / "working.log", 100, 2, echo=lambda name, line: shown.append((name, line)))

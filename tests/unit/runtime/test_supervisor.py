@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -18,60 +15,13 @@ from aico_memory.paths import Home
 from aico_memory.runtime.deployment import HomeLock, read_table, running_supervisor
 from aico_memory.runtime.processes import await_running, restart_process, stop_deployment
 from aico_memory.runtime.waiting import until
-
-ROOT = Path(__file__).resolve().parents[3]
-QUICK = {"restart_first_ms": 1, "restart_limit_ms": 5, "crash_loop_count": 3, "stop_timeout_seconds": 1.0}
-NAMES = "broker,working,semantic"
+from tests.support.supervisors import NAMES, QUICK, StartSupervisor
 
 
-class RunningSupervisor:
-    """A supervisor in a process of its own, and what it says line by line."""
-
-    def __init__(self, home: Home, acts: dict[str, str], settings: dict[str, object]) -> None:
-        environment = {**os.environ, **{f"ACT_{name.upper()}": act for name, act in acts.items()}}
-        self.home = home
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.run_supervisor", str(home.root), json.dumps({**QUICK, **settings}), NAMES],
-            stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment,
-        )  # fmt: skip
-        self.lines: list[str] = []
-
-    def until_line(self, start: str) -> str:
-        """Read on until a line begins so."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip())
-            if line.startswith(start):
-                return line.rstrip()
-        raise AssertionError(f"ended without {start!r}: {self.lines}")
-
-    def signal(self, number: signal.Signals) -> None:
-        self.process.send_signal(number)
-
-    def wait(self) -> int:
-        assert self.process.stdout is not None
-        self.lines += [line.rstrip() for line in self.process.stdout]
-        return self.process.wait(20)
-
-
-StartSupervisor = Callable[..., RunningSupervisor]
-
-
-@pytest.fixture
-def supervise(tmp_path: Path) -> Iterator[StartSupervisor]:
-    started: list[RunningSupervisor] = []
-
-    def start(acts: dict[str, str] | None = None, **settings: object) -> RunningSupervisor:
-        supervisor = RunningSupervisor(Home(tmp_path / "home"), acts or {}, settings)
-        started.append(supervisor)
-        return supervisor
-
-    yield start
-    for supervisor in started:
-        supervisor.process.kill()
-        supervisor.process.wait()
-        if supervisor.process.stdout is not None:
-            supervisor.process.stdout.close()
+@pytest.fixture(params=[True, False], ids=["forked", "spawned"])
+def supervise(request: pytest.FixtureRequest, start_supervisor: StartSupervisor) -> StartSupervisor:
+    """Both ways of starting processes keep what is said here."""
+    return partial(start_supervisor, fork_server=request.param)
 
 
 def test_it_becomes_ready_shows_all_processes_and_drains_in_reverse_on_one_signal(supervise: StartSupervisor) -> None:
@@ -92,6 +42,26 @@ def test_it_becomes_ready_shows_all_processes_and_drains_in_reverse_on_one_signa
     assert {state.state for state in after.processes} == {"stopped"}
 
 
+def test_a_start_tells_who_is_ready_and_who_is_waited_for(supervise: StartSupervisor) -> None:
+    supervisor = supervise()
+    supervisor.until_line("ready")
+    told = [line.removeprefix("progress ") for line in supervisor.lines if line.startswith("progress ")]
+    assert told[0] == "starting broker, working, semantic"
+    assert told[1] == "broker ready; waiting for working, semantic"
+    assert told[-1].endswith(" ready")
+    supervisor.signal(signal.SIGINT)
+    assert supervisor.wait() == 0
+    assert [line for line in supervisor.lines if "stopping before" in line] == []
+
+
+def test_a_start_that_is_interrupted_says_so(supervise: StartSupervisor) -> None:
+    supervisor = supervise({"semantic": "never_ready"})
+    supervisor.until_line("progress broker ready")
+    supervisor.signal(signal.SIGINT)
+    assert supervisor.wait() == 0
+    assert [line for line in supervisor.lines if "stopping before everything is ready" in line] != []
+
+
 def test_logs_of_all_are_kept_one_file_each_and_shown_in_one_place(supervise: StartSupervisor) -> None:
     supervisor = supervise()
     supervisor.until_line("ready")
@@ -106,7 +76,7 @@ def test_logs_of_all_are_kept_one_file_each_and_shown_in_one_place(supervise: St
 def test_a_killed_process_is_started_again_and_counted(supervise: StartSupervisor) -> None:
     supervisor = supervise()
     supervisor.until_line("ready")
-    pid = restart_process(supervisor.home, "working", 20, signal.SIGKILL)
+    pid = restart_process(supervisor.home, "working", 120, signal.SIGKILL)
     table = read_table(supervisor.home)
     assert table is not None
     working = next(state for state in table.processes if state.name == "working")
@@ -119,7 +89,7 @@ def test_many_kills_from_outside_are_no_crash_loop(supervise: StartSupervisor) -
     supervisor = supervise()
     supervisor.until_line("ready")
     for _ in range(int(QUICK["crash_loop_count"]) + 2):
-        restart_process(supervisor.home, "semantic", 20, signal.SIGKILL)
+        restart_process(supervisor.home, "semantic", 120, signal.SIGKILL)
     assert await_running(supervisor.home, "semantic", None)
 
 
@@ -164,7 +134,7 @@ def test_a_second_signal_ends_everything_at_once(supervise: StartSupervisor) -> 
     supervisor = supervise({"semantic": "stubborn"}, stop_timeout_seconds=100.0)
     pids = json.loads(supervisor.until_line("ready").removeprefix("ready "))
     supervisor.signal(signal.SIGINT)
-    until(lambda: stopping(supervisor.home, "semantic"), 10, "the drain did not begin")
+    until(lambda: stopping(supervisor.home, "semantic"), 120, "the drain did not begin")
     supervisor.signal(signal.SIGINT)
     assert supervisor.wait() == 0
     assert not any(psutil.pid_exists(pid) for pid in pids)
@@ -173,9 +143,11 @@ def test_a_second_signal_ends_everything_at_once(supervise: StartSupervisor) -> 
 def test_nothing_outlives_a_supervisor_that_is_killed(supervise: StartSupervisor) -> None:
     supervisor = supervise({"working": "stubborn"})
     pids = json.loads(supervisor.until_line("ready").removeprefix("ready "))
-    children = [psutil.Process(pid) for pid in pids]
+    table = read_table(supervisor.home)
+    assert table is not None
+    children = [psutil.Process(pid) for pid in (*pids, table.fork_server) if pid]
     supervisor.signal(signal.SIGKILL)
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=60)
     assert not alive
     assert running_supervisor(supervisor.home) is None
 

@@ -49,6 +49,7 @@ class Keeper(Handlers):
         self.closed = False
         self.idled = threading.Event()
         self.settled_at: int | None = None
+        self.woken = threading.Event()
         self.release = threading.Event()
         self.release.set()
 
@@ -69,6 +70,9 @@ class Keeper(Handlers):
             transaction.emit(reply_record(event, working_pb2.Stored(user_id=event.user)))
         self.kept.append(event.message.content)
 
+    def after_commit(self) -> None:
+        self.woken.set()
+
     def settled(self, applied: int) -> int:
         return applied if self.settled_at is None else min(applied, self.settled_at)
 
@@ -85,7 +89,7 @@ class Keeper(Handlers):
         self.closed = True
 
     def _read(self, event: Event, ports: Ports) -> working_pb2.MessagePage:
-        self.release.wait(10)
+        self.release.wait(60)
         if event.message.session_id == "gone":
             raise NotFound("No such session")
         if event.message.session_id == "broken":
@@ -121,11 +125,21 @@ class RunningWorker:
     ready: threading.Event = field(default_factory=threading.Event)
     stop: threading.Event = field(default_factory=threading.Event)
     failure: BaseException | None = None
+    writing_stopped: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         progress = threading.Event()
         log: Any = CapturingLogger()
-        ports = Ports(self.bus.link("working"), self.clock, Settings(runtime=self.settings), None, self.home, log, progress.set)  # type: ignore[arg-type]
+        ports = Ports(
+            self.bus.link("working"),
+            self.clock,
+            Settings(runtime=self.settings),
+            None,
+            self.home,
+            log,
+            progress.set,
+            self.writing_stopped.is_set,
+        )  # type: ignore[arg-type]
         self.loop = WorkerLoop(self.handlers, ports, self.stop, progress)
         self.thread = threading.Thread(target=self._run, name="worker-under-test")
         self.thread.start()
@@ -139,5 +153,5 @@ class RunningWorker:
 
     def end(self) -> None:
         self.stop.set()
-        self.thread.join(10)
+        self.thread.join(60)
         assert not self.thread.is_alive()

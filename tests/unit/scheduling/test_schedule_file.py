@@ -10,7 +10,7 @@ import pytest
 from aico_memory.domain.scheduling.job import Resource
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.paths import Home
-from services.scheduler.schedule import load_schedule, local_zone, parse_schedule
+from aico_memory.runtime.schedule_file import load_schedule, local_zone, parse_schedule
 
 JOB = "jobs:\n  one:\n    cron: '0 2 * * *'\n    topic: memory/working/sweep/v1/\n"
 
@@ -33,6 +33,8 @@ def test_the_shipped_schedule_holds_every_job_of_the_specification(tmp_path: Pat
         "behavioral/cleanup": "30 4 * * 0",
         "semantic/rehearse": "30 2 * * *",
         "semantic/reindex": "0 * * * *",
+        "semantic/self_adjust": "15 5 * * *",
+        "semantic/announce": "*/5 * * * *",
         "working/sweep": "*/10 * * * *",
         "behavioral/compact": "0 5 * * 0",
     }

@@ -17,11 +17,11 @@ from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.contracts.wire import OutgoingRecord, StampedRecord
 from aico_memory.domain.scheduling.job import Job, Outcome
 from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.runtime.schedule_file import parse_schedule
 from aico_memory.settings.scheduler import SchedulerSettings
 from aico_memory.stores.scheduler.sql import SqlSchedulerStore
 from aico_memory.stores.scheduler.twin import MemorySchedulerStore
-from services.scheduler.handlers import COMPLETE, FINISHED, JOBS, TRIGGER, SchedulerHandlers
-from services.scheduler.schedule import parse_schedule
+from services.scheduler.handlers import CANCEL, COMPLETE, FINISHED, JOBS, TRIGGER, SchedulerHandlers
 
 # A Friday noon.
 START = to_us(datetime(2026, 11, 20, 12, tzinfo=UTC))
@@ -183,6 +183,9 @@ def test_a_heavy_job_that_never_ends_gives_way_after_its_maximum_duration(jobs: 
     scheduler.advance(HOUR + SECOND)
     assert scheduler.outcomes("nightly") == ["failed"]
     assert len(scheduler.fired("semantic/evolve")) == 1
+    (cancelled,) = scheduler.fired("scheduler/cancelled")
+    assert (cancelled.firing_id, cancelled.job) == (scheduler.fired()[0].firing_id, "nightly")
+    assert "3600 s" in cancelled.reason
     late = sleep_pb2.JobFinished(firing_id=scheduler.fired()[0].firing_id, outcome="done", at_us=scheduler.now_us)
     scheduler.tell(late, reply_to="")
     assert scheduler.outcomes("nightly") == ["done"], "a late report corrects a presumed failure"
@@ -254,6 +257,8 @@ def test_a_trigger_that_cannot_be_is_refused_with_its_reason(jobs: dict[str, Job
         scheduler.tell(sleep_pb2.TriggerJob(job="sweep", user_ids=["alice"]), 3)
     with pytest.raises(InvalidMessage, match="no phases"):
         scheduler.tell(sleep_pb2.TriggerJob(job="sweep", phases=["replay"]), 4)
+    with pytest.raises(InvalidMessage, match="no phase 'levitation'"):
+        scheduler.tell(sleep_pb2.TriggerJob(job="nightly", phases=["replay", "levitation"]), 5)
     assert scheduler.page().firings == []
 
 
@@ -321,4 +326,4 @@ def test_the_encrypted_store_carries_the_scheduler_over_a_kill(jobs: dict[str, J
 
 
 def test_the_topics_consumed_are_the_triggers_and_the_ends(jobs: dict[str, Job]) -> None:
-    assert tuple(Scheduler(jobs).handlers.topics) == (TRIGGER, FINISHED, COMPLETE)
+    assert tuple(Scheduler(jobs).handlers.topics) == (TRIGGER, CANCEL, FINISHED, COMPLETE)

@@ -1,80 +1,19 @@
 """The working process's handlers on the store's twin: from events to effects, answers and announcements."""
 
-import json
 import uuid
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from aico_memory.contracts.consumer_state import ConsumerState
-from aico_memory.contracts.envelope import Event, make_record, open_record
-from aico_memory.contracts.registry import topic_of, topics
+from aico_memory.contracts.envelope import make_record, open_record
+from aico_memory.contracts.registry import topics
 from aico_memory.contracts.v1 import behavioral_pb2, sleep_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord
-from aico_memory.domain.working.expiry import HOUR_US
 from aico_memory.errors import NotFound
-from aico_memory.ids import compose_uuid7, derive_id
+from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import Handlers
-from aico_memory.settings.working import WorkingSettings
-from aico_memory.stores.working import MemoryWorkingStore
-from services.working.handlers import WorkingHandlers
-
-NOON = 1_760_000_000_000_000
-SECOND = 1_000_000
-
-
-class Worker:
-    """Handlers fed with events as the runtime does it; each event is one transaction."""
-
-    def __init__(self, **settings) -> None:
-        self.store = MemoryWorkingStore()
-        self.handlers = WorkingHandlers(self.store, WorkingSettings(**settings))
-        self.sequence = 0
-
-    def event(self, message, user="ada", at=None, event_id=None, received=None) -> Event:
-        """The event of a message that was published a second before it was received."""
-        self.sequence += 1
-        received = NOON + self.sequence * SECOND if received is None else received
-        return Event(
-            event_id=event_id or compose_uuid7(received // 1000, self.sequence.to_bytes(10, "big")),
-            topic=topic_of(message).name,
-            user=user,
-            message=message,
-            global_sequence=self.sequence,
-            received_us=received,
-            occurred_us=received - SECOND if at is None else at,
-        )
-
-    def apply(self, *events: Event) -> Event:
-        for event in events:
-            with self.store.transaction() as transaction:
-                self.handlers.apply(transaction, event)
-                transaction.set_cursor(1, event.global_sequence)
-        return events[-1]
-
-    def say(self, content: str, user="ada", session="s", received=None, **fields) -> Event:
-        message = working_pb2.Message(user_id=user, session_id=session, role="user", content=content, **fields)
-        return self.apply(self.event(message, user, received=received))
-
-    def ask(self, message, user="ada"):
-        return self.handlers.requests[topic_of(message).name](self.event(message, user), SimpleNamespace())
-
-    def read(self, **asked):
-        return self.ask(working_pb2.ReadMessages(user_id="ada", **asked))
-
-    def announced(self, kind) -> list[Event]:
-        """Events of this kind in the outbox, as a consumer would see them."""
-        return [
-            open_record(StampedRecord(record.topic, record.event_id, record.user, record.envelope, "working", 1, 1, NOON))
-            for record in self.store.outgoing(10_000)
-            if record.topic == topic_of(kind).name
-        ]
-
-
-@pytest.fixture
-def worker():
-    return Worker()
+from tests.unit.working.worker import NOON, Worker, swept
 
 
 def test_the_handlers_have_the_shape_that_the_runtime_expects(worker):
@@ -218,10 +157,6 @@ def test_feedback_marks_the_message_it_names(worker):
     assert [message.has_feedback for message in worker.read().messages] == [True, False]
 
 
-def swept(worker: Worker, hours: float, firing: str = "firing") -> None:
-    worker.apply(worker.event(working_pb2.Sweep(firing_id=firing), user="", received=NOON + int(hours * HOUR_US)))
-
-
 def test_nothing_expires_before_consolidation_has_acknowledged_it(worker):
     message = worker.say("a", received=NOON)
     swept(worker, 13 * 24)
@@ -266,101 +201,6 @@ def test_a_sweep_tells_the_scheduler_that_it_is_done(worker):
     swept(worker, 2, firing="")
     (finished,) = worker.announced(sleep_pb2.JobFinished)
     assert (finished.message.firing_id, finished.message.outcome) == ("working_sweep@noon", "done")
-
-
-def touch(worker: Worker, *items: tuple[str, float], session="s", at=NOON) -> None:
-    touched = [
-        working_pb2.BufferItem(id=identifier, content=f"about {identifier}", importance=value) for identifier, value in items
-    ]
-    worker.ask(working_pb2.BufferTouched(user_id="ada", session_id=session, items=touched, at_us=at))
-
-
-def in_mind(worker: Worker, session="s") -> dict[str, tuple[int, bool]]:
-    page = worker.ask(working_pb2.ReadBuffer(user_id="ada", session_id=session))
-    return {item.id: (item.access_count, item.promotion_candidate) for item in page.items}
-
-
-def test_what_an_answer_used_comes_to_mind_and_seen_again_becomes_a_candidate(worker):
-    touch(worker, ("tea", 0.3), ("rome", 0.7))
-    assert in_mind(worker) == {"tea": (1, False), "rome": (1, True)}
-    touch(worker, ("tea", 0.3), at=NOON + SECOND)
-    assert in_mind(worker) == {"tea": (2, True), "rome": (1, True)}
-    assert in_mind(worker, session="t") == {}
-
-
-def test_a_session_holds_nine_items_until_it_ends(worker):
-    touch(worker, *((f"m{number}", number / 20) for number in range(12)))
-    assert set(in_mind(worker)) == {f"m{number}" for number in range(3, 12)}
-    worker.apply(worker.event(working_pb2.SessionEnded(user_id="ada", session_id="s")))
-    assert in_mind(worker) == {}
-
-
-def test_touches_without_a_session_or_an_id_leave_nothing(worker):
-    touch(worker, ("tea", 0.5), session="")
-    touch(worker, ("", 0.5))
-    assert worker.handlers.status()["buffers"] == 0
-
-
-def test_long_contents_are_cut_before_they_are_kept_in_mind():
-    worker = Worker(buffer_characters=5)
-    touch(worker, ("tea", 0.5))
-    page = worker.ask(working_pb2.ReadBuffer(user_id="ada", session_id="s"))
-    assert page.items[0].content == "about"
-
-
-def test_a_buffer_that_nobody_touches_for_a_day_is_cleared(worker):
-    touch(worker, ("tea", 0.5))
-    swept(worker, 23)
-    assert in_mind(worker)
-    swept(worker, 24)
-    assert not in_mind(worker)
-
-
-def pages(worker: Worker, user: str = "", limit: int = 2) -> list[str]:
-    lines, after = [], ""
-    while True:
-        page = worker.handlers.export(user, after, limit)
-        assert len(page.lines) <= limit
-        lines += page.lines
-        if not page.next:
-            return lines
-        after = page.next
-
-
-def filled(shift: int = 0) -> Worker:
-    """A worker after a little stream; `shift` is how much later the broker received it."""
-    worker = Worker()
-    for number, user in enumerate(["bob", "ada", "ada", "cem", "ada"]):
-        message = working_pb2.Message(
-            user_id=user, session_id="s", role="user", content=f"Çay {number}", said_at_us=NOON + number
-        )
-        identifier = compose_uuid7(5, hex(99 - number).encode() * 3)
-        worker.apply(worker.event(message, user, event_id=identifier, received=NOON + number + shift))
-    worker.apply(worker.event(working_pb2.Consolidated(user_id="ada", event_ids=[identifier.bytes])))
-    touch(worker, ("tea", 0.5), at=NOON + shift)
-    return worker
-
-
-def test_the_export_is_sorted_and_the_same_whatever_its_pages():
-    worker = filled()
-    lines = pages(worker)
-    assert lines == pages(worker, limit=100)
-    parsed = [json.loads(line) for line in lines]
-    assert [line["key"] for line in parsed] == sorted(line["key"] for line in parsed)
-    assert {line["section"] for line in parsed} == {"working.message"} and len(parsed) == 5
-    assert [list(line) == sorted(line) for line in parsed] == [True] * 5
-    assert pages(worker, user="ada") == [line for line in lines if '"user_id":"ada"' in line]
-    assert pages(worker, user="nobody") == []
-
-
-def test_the_same_stream_received_at_another_time_exports_the_same_bytes():
-    assert pages(filled()) == pages(filled(shift=3 * HOUR_US))
-
-
-def test_the_export_names_what_it_leaves_out():
-    page = filled().handlers.export("", "", 10)
-    assert set(page.omitted) == {"working.message.received_at", "working.message.consolidated_at", "working.buffer"}
-    assert "received_at" not in "".join(page.lines)
 
 
 def test_what_is_announced_can_be_published(worker):

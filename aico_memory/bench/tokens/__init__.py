@@ -1,0 +1,1 @@
+"""What reading memory costs in tokens, through the real workers and counted with the real tokenizer."""

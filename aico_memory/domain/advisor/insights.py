@@ -1,0 +1,94 @@
+"""Generalisations over many people. Each stands on at least k of them; none holds an id, a value or a text of theirs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from aico_memory.domain.advisor.outcome import is_name
+from aico_memory.domain.advisor.patterns import Pattern
+from aico_memory.domain.advisor.profile import Profile, TypeCount
+from aico_memory.settings.outcomes import OutcomeSettings
+
+CANDIDATE: Final = "candidate"
+PROMOTED: Final = "promoted"
+REJECTED: Final = "rejected"
+STATES = (CANDIDATE, PROMOTED, REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """One generalisation and what a reader decided about it."""
+
+    insight_id: str
+    statement: str
+    # The type it speaks of, "" for all.
+    type: str
+    people: int
+    # Mean acceptance over the people, each counting once; 0 where it speaks of something else.
+    rate: float
+    status: str
+    at_us: int
+
+
+def curate(people: Iterable[tuple[Profile, Sequence[Pattern]]], figures: OutcomeSettings, at_us: int) -> list[Insight]:
+    """What can be said of at least k people, sorted by id. `people` are those who allow learning.
+
+    Rates are rounded, so that one person more or less does not show what that person did.
+    """
+    rates: defaultdict[str, list[float]] = defaultdict(list)
+    shown: Counter[tuple[str, str]] = Counter()
+    for profile, patterns in people:
+        for name, count in profile.types.items():
+            if _counts(count, figures) and is_name(name):
+                rates[name].append(count.rate)
+        shown.update({(pattern.name, pattern.type) for pattern in patterns})
+    found = [
+        _insight(f"rate:{name}", _rate_told(name, values, figures), name, len(values), _rounded(values, figures), at_us)
+        for name, values in rates.items()
+        if len(values) >= figures.k
+    ]
+    found += [
+        _insight(f"pattern:{name}", f"At least {number} people show the pattern {name}.", type_name, number, 0.0, at_us)
+        for (name, type_name), number in shown.items()
+        if number >= figures.k
+    ]
+    return sorted(found, key=lambda insight: insight.insight_id)
+
+
+def as_markdown(insights: Sequence[Insight], k: int) -> str:
+    """The file that people read: what was promoted, what waits for a decision, what was rejected."""
+    lines = [
+        "# Insights from suggestions",
+        "",
+        f"Generalisations over at least {k} people each, made by the advisor's memory. No person is named, none can be found.",
+        "`aico-memory outcomes review ID promote` puts one to use, `… reject` puts it aside for good.",
+    ]
+    titles = ((PROMOTED, "In use"), (CANDIDATE, "To be reviewed"), (REJECTED, "Rejected"))
+    for status, title in titles:
+        lines += ["", f"## {title}", ""]
+        told = [f"- [{'x' if status == PROMOTED else ' '}] `{one.insight_id}` {one.statement}" for one in insights
+                if one.status == status]  # fmt: skip
+        lines += told or ["(none)"]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(count: TypeCount, figures: OutcomeSettings) -> bool:
+    return count.decided >= figures.insight_least
+
+
+def _rounded(values: Sequence[float], figures: OutcomeSettings) -> float:
+    return round(round(sum(values) / len(values) / figures.insight_step) * figures.insight_step, 6)
+
+
+def _rate_told(name: str, values: Sequence[float], figures: OutcomeSettings) -> str:
+    rate = _rounded(values, figures)
+    return f"Suggestions of type {name} are accepted about {rate:.0%} of the time, over {len(values)} people."
+
+
+def _insight(key: str, statement: str, type_name: str, people: int, rate: float, at_us: int) -> Insight:
+    insight_id = hashlib.sha256(key.encode()).hexdigest()[:10]
+    return Insight(insight_id, statement, type_name, people, rate, CANDIDATE, at_us)

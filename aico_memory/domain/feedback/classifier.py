@@ -1,0 +1,73 @@
+"""Feedback text in any language to chances of six categories: spelling and embedding, weighed by what the model speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from aico_memory.domain.feedback.grams import Floats
+from aico_memory.domain.feedback.meaning import Meaning
+from aico_memory.domain.feedback.phrases import CATEGORIES, NONE
+from aico_memory.domain.feedback.spelling import Spelling
+
+SPELLING: Final = "spelling"
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """The chances of all categories (0..1, sum 1), the language they were read in, and which models answered."""
+
+    scores: Mapping[str, float]
+    language: str
+    answered_by: str
+
+    @property
+    def category(self) -> str:
+        """The likeliest; the first of CATEGORIES among equals."""
+        return max(CATEGORIES, key=self.scores.__getitem__)
+
+
+def matching(scores: Mapping[str, float], threshold: float) -> tuple[str, ...]:
+    """The complaints that are at least this likely; several may be, or none."""
+    return tuple(name for name in CATEGORIES if name != NONE and scores.get(name, 0.0) >= threshold)
+
+
+class FeedbackClassifier:
+    """Holds no state between texts; one instance may be used by several threads."""
+
+    def __init__(self, spelling: Spelling, meanings: Mapping[str, Meaning], sharpness: float) -> None:
+        self._spelling = spelling
+        self._meanings = meanings
+        # Of the spelling alone.
+        self._sharpness = sharpness
+
+    def knows(self, fingerprint: str) -> bool:
+        """Whether weights were trained for this embedding model."""
+        return fingerprint in self._meanings
+
+    def sort(self, text: str, language: str = "", vector: Floats | None = None, fingerprint: str = "") -> Sorted:
+        """The chances of a text. `language`: ISO 639-1, "" or an unknown one: guessed by the spelling.
+
+        `vector`: the text's embedding of unit length by the model of `fingerprint`; without one, or for a model that
+        nothing was trained for, the spelling alone answers. What holds no letter and no digit says nothing.
+        """
+        if not any(letter.isalnum() for letter in text):
+            return Sorted({name: float(name == NONE) for name in CATEGORIES}, language, SPELLING)
+        known = language if language in self._spelling.languages else self._spelling.language(text)
+        scores, sharpness, answered_by = self._spelling.scores(text), self._sharpness, SPELLING
+        meaning = self._meanings.get(fingerprint)
+        if vector is not None and meaning is not None:
+            voice = meaning.voice(known)
+            scores = scores + voice.share * voice.linear.scores(vector)
+            sharpness, answered_by = voice.sharpness, f"{SPELLING} + {meaning.model}"
+        chances = softmax(scores, sharpness)
+        return Sorted({name: float(chance) for name, chance in zip(CATEGORIES, chances, strict=True)}, known, answered_by)
+
+
+def softmax(scores: Floats, sharpness: float) -> Floats:
+    """exp(sharpness · score) over its sum, along the last axis."""
+    powers = np.exp(sharpness * (scores - scores.max(axis=-1, keepdims=True)))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True), dtype=np.float32)

@@ -1,0 +1,140 @@
+"""Texts as weighted runs of characters: the features that every language has, spaced or not.
+
+Runs of one to five characters do not cross the edge of a word, which is marked by a space; of unspaced writing a
+whole passage is a word. Weights are (1 + ln count) · idf over the length of the row (Salton & Buckley 1988).
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from aico_memory.domain.retrieval.tokens import fold
+
+LONGEST: Final = 5
+_EDGES: Final = ".,;:!?¡¿…\"'«»„“”()"
+Floats = npt.NDArray[np.float32]
+Columns = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Sparse rows: the entries of row i are those from `starts[i]` to `starts[i + 1]`; no row is empty."""
+
+    starts: npt.NDArray[np.int64]
+    columns: Columns
+    values: Floats
+    width: int
+
+    @property
+    def count(self) -> int:
+        return len(self.starts) - 1
+
+    def part(self, start: int, end: int) -> Rows:
+        """The rows from `start` to before `end`, of which fewer may be there."""
+        starts = self.starts[start : min(end, self.count) + 1]
+        entries = slice(int(starts[0]), int(starts[-1]))
+        return Rows(starts - starts[0], self.columns[entries], self.values[entries], self.width)
+
+    def dense(self) -> Floats:
+        """The same as a matrix of shape (count, width)."""
+        matrix = np.zeros((self.count, self.width), dtype=np.float32)
+        matrix[np.repeat(np.arange(self.count), np.diff(self.starts)), self.columns] = self.values
+        return matrix
+
+    def lengths(self) -> Floats:
+        """Squared length of each row, at most 1."""
+        return np.add.reduceat(self.values**2, self.starts[:-1])
+
+    def times(self, weights: Floats) -> Floats:
+        """Rows · weights, of shape (count,) for weights of shape (width,)."""
+        return np.add.reduceat(self.values * weights[self.columns], self.starts[:-1])
+
+    def transposed_times(self, amounts: Floats) -> Floats:
+        """Rows transposed · amounts, of shape (width,) for amounts of shape (count,)."""
+        spread = self.values * np.repeat(amounts, np.diff(self.starts))
+        return np.bincount(self.columns, spread, self.width).astype(np.float32)
+
+
+class Grams:
+    """The runs that some texts consist of, and the texts as rows of them.
+
+    A run that stands in one text alone has no column, since it cannot make that text like another. It counts in the
+    length of its row, as does a run that was never seen: so a text of which little is known has a short row.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        found: Counter[str] = Counter()
+        for text in texts:
+            found.update(set(runs(text)))
+        self._place = {run: place for place, run in enumerate(sorted(run for run, count in found.items() if count > 1))}
+        self._idf = np.array([_idf(found[run], len(texts)) for run in self._place], dtype=np.float32)
+        self._rare = _idf(1, len(texts))
+        self.rows = self._rows(texts)
+
+    @property
+    def width(self) -> int:
+        return len(self._place)
+
+    def row(self, text: str) -> tuple[Columns, Floats]:
+        """Columns and values of a text; both empty where no run of it is known."""
+        return self._row(Counter(runs(text)))
+
+    def _row(self, counted: Counter[str]) -> tuple[Columns, Floats]:
+        known = [(self._place[run], count) for run, count in counted.items() if run in self._place]
+        if not known:
+            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
+        unknown = np.array([count for run, count in counted.items() if run not in self._place], dtype=np.float32)
+        columns = np.array([place for place, _ in known], dtype=np.int32)
+        values = (1 + np.log(np.array([count for _, count in known], dtype=np.float32))) * self._idf[columns]
+        length = np.sqrt(np.sum(values**2) + np.sum(((1 + np.log(unknown)) * self._rare) ** 2))
+        return columns, (values / length).astype(np.float32)
+
+    def _rows(self, texts: Sequence[str]) -> Rows:
+        # A text that shares nothing with the others still is a row, of one entry that weighs nothing.
+        blank = (np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float32))
+        rows = [row if row[0].size else blank for row in map(self.row, texts)]
+        starts = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]).astype(np.int64)
+        columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
+        return Rows(starts, columns, values, len(self._place))
+
+
+def _idf(count: int, texts: int) -> float:
+    return math.log((1 + texts) / (1 + count)) + 1
+
+
+def runs(text: str) -> Iterable[str]:
+    """The runs of characters of a text, and its pairs of neighbouring words, with repetitions.
+
+    "Too long" and "not long enough" consist of much the same runs; the pairs tell them apart.
+    """
+    words = plain(text).split()
+    for one, other in pairwise(word.strip(_EDGES) for word in words):
+        yield f"{one}_{other}"
+    for word in words:
+        edged = f" {word} "
+        for size in range(1, LONGEST + 1):
+            for at in range(max(1, len(edged) - size + 1)):
+                yield edged[at : at + size]
+
+
+def plain(text: str) -> str:
+    """Folded, Latin letters without their marks: on a phone many are left out."""
+    split = unicodedata.normalize("NFD", fold(text))
+    kept = [letter for place, letter in enumerate(split) if not (unicodedata.combining(letter) and _latin(split, place))]
+    return unicodedata.normalize("NFC", "".join(kept)).replace("ı", "i")
+
+
+def _latin(split: str, place: int) -> bool:
+    before = place - 1
+    while before >= 0 and unicodedata.combining(split[before]):
+        before -= 1
+    return before >= 0 and split[before] < "\u0250"

@@ -1,0 +1,74 @@
+"""Whether what a pattern found may be what it names: types of its slots, and values that never are one."""
+
+from __future__ import annotations
+
+from aico_memory.domain.formation.german import PARTICIPLE
+from aico_memory.domain.formation.grammar import FormationTables, Grammar, Pattern, Predicate
+from aico_memory.domain.formation.kinds_of_things import are_folks, is_a
+from aico_memory.domain.formation.wording import lower_in
+
+# What is taken as an object, never with a preposition.
+TAKEN = frozenset({"plays", "eats", "drinks", "owns", "uses", "hobby", "does"})
+EMPLOYER, HOME, PROJECT = "employer", "home_city", "project"
+_DONE, _TITLES = ("past", "participle"), ("dr ", "dr. ", "doctor ", "prof ", "prof. ")
+_WHOM = frozenset({"him", "her", "them", "me", "us", "someone", "somebody"})
+
+
+def fits(
+    pattern: Pattern, predicate: Predicate, value: str, noun: str, beside: str, tables: FormationTables, grammar: Grammar
+) -> bool:
+    """Whether all slots hold what they must."""
+    slots = ((pattern.value_type, value), (pattern.noun_type, noun), (pattern.beside_type, beside))
+    if any(wanted and not is_a(said, wanted, tables, grammar) for wanted, said in slots):
+        return False
+    if predicate.name in TAKEN and lower_in(value, grammar.code).partition(" ")[0] in grammar.words["prepositions"]:
+        # "I'm playing with The Lanterns."
+        return False
+    if predicate.name == HOME and pattern.act == "" and (value[:1].isdigit() or is_a(value, "when", tables, grammar)):
+        # "We moved it to 1:30": nobody lives there.
+        return False
+    if predicate.name == "owns" and grammar.code == "de" and _done(value, grammar):
+        # "Ich habe mich umentschieden."
+        return False
+    if predicate.name == HOME and is_a(value, "dwelling", tables, grammar) and pattern.act == "":
+        # "I live in a shared flat": no place.
+        return False
+    hollow = grammar.words["prepositions"] | grammar.words["determiners"]
+    if value and grammar.parser == "english" and all(lower_in(word, grammar.code) in hollow for word in value.split()):
+        # "Speaking of which", "I worked on it for a while".
+        return False
+    if predicate.name == PROJECT and lower_in(value, grammar.code) in predicate.surfaces[grammar.code].nouns:
+        # "I've been working on a project lately": which one is not said.
+        return False
+    last = value.rsplit(maxsplit=1)[-1] if value else ""
+    if predicate.name in TAKEN and grammar.parser == "english" and grammar.tenses.get(last) in _DONE:
+        # "She had her hip replaced."
+        return False
+    if predicate.name == "gym" and value.split()[0:1] == ["gym"]:
+        # "I go to the gym three times a week": which one is not said.
+        return False
+    if predicate.name == EMPLOYER and value.casefold().startswith(_TITLES):
+        return False
+    # "Until Friday I'm with my parents."
+    return predicate.name != EMPLOYER or not (are_folks(value, grammar) or value[:1].isdigit())
+
+
+def _done(value: str, grammar: Grammar) -> bool:
+    """Whether it is what one did, and no thing."""
+    words = value.split()
+    last = words[-1] if words else ""
+    return value == value.lower() and (bool(PARTICIPLE.match(last)) or grammar.tenses.get(last) in ("infinitive", "both"))
+
+
+def without_relation(value: str, grammar: Grammar) -> str:
+    """ "Meine Freundin Elif": Elif."""
+    words = value.split()
+    while len(words) > 1 and lower_in(words[0], grammar.code) in (*grammar.relations, *grammar.words["own"]):
+        words.pop(0)
+    return " ".join(words)
+
+
+def named_by(noun: str, beside: str, grammar: Grammar) -> str:
+    """ "An appointment with the optician" is an optician appointment; with somebody who has a name, an appointment."""
+    common = len(beside.split()) == 1 and beside.islower() and beside not in _WHOM | grammar.words["pronouns"]
+    return f"{beside} {noun}" if noun and common and grammar.parser == "english" else noun

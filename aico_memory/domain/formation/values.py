@@ -1,0 +1,82 @@
+"""Values taken apart: one for each member of a list, and times without what stands behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from aico_memory.domain.formation.attributes import TIME, Found, unpreposed
+from aico_memory.domain.formation.frames import shorten
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.wording import COMMA, commas, first_of, lower_in, trim
+
+_LISTS = re.compile(rf"\s*[,{COMMA}]\s*(?:and |und |ve )?|\s+(?:and|und|ve|as well as|sowie|&)\s+")
+# Words of a member of a list.
+_LONG = 5
+# Of these all members are names.
+NAMED = frozenset({"visited", "lives_with"})
+_NUMERAL = re.compile(r"\b\d+[a-z]?\b")
+_NUMBER = re.compile(r"(?:number |no\.? |#)?(\d+[a-z]?)", re.IGNORECASE)
+_JOINED = re.compile(r"\b(?:and|und|ve|as well as|sowie|ile)\b|&")
+
+
+def other_number(old: str, new: str) -> str:
+    """ "Maple Street 14", corrected by "number 41": the same with the other number; empty where it is no such thing."""
+    said = _NUMBER.fullmatch(new)
+    held = _NUMERAL.findall(old)
+    return _NUMERAL.sub(said[1], old) if said and len(held) == 1 and held[0] != old else ""
+
+
+def separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
+    """One fact for each member of a list, where the predicate has many values."""
+    if found.temporal or found.act == "alias":
+        value = commas(found.value)
+        yield replace(found, value=_when_only(value, grammar) if found.predicate == TIME else value)
+        return
+    if found.single_valued or (found.predicate not in tables.predicates and ":" not in found.predicate):
+        # What stands behind a comma is said beside it.
+        yield replace(found, value=shorten(first_of(found.value), grammar))
+        return
+    parts = [shorten(part, grammar) for part in _LISTS.split(found.value)]
+    if grammar.code != "tr":
+        # "im Ruderclub und im Chor"
+        parts = [*parts[:1], *(unpreposed(part, grammar) for part in parts[1:])]
+    first = lower_in(parts[0], grammar.code)
+    kinds = [known for known in tables.types.values() if first in known] if not _JOINED.search(found.value) else []
+    for number, part in enumerate(parts):
+        if number and kinds and not any(lower_in(part, grammar.code) in known for known in kinds):
+            # "I play the drums, help": no list, but what one thinks of it.
+            continue
+        words = lower_in(part, grammar.code).split()
+        compared = words[:1] and words[0] in grammar.words["compares"]
+        spoken = any(word in grammar.words["speaker"] for word in words)
+        beside = number and (len(words) > _LONG or compared or spoken)
+        named = found.predicate in NAMED and parts[0][:1].isupper() and not part[:1].isupper()
+        if (part or not found.value) and not beside and not named:
+            yield replace(found, value=part)
+
+
+def _when_only(value: str, grammar: Grammar) -> str:
+    """ "every second Wednesday at Hannah's": without where or with whom, behind the last word of time."""
+    words = value.split()
+    calendar = grammar.calendar
+
+    def of_time(word: str) -> bool:
+        low = lower_in(trim(word), grammar.code)
+        named = any(low.removesuffix("s") in known for known in (calendar.weekdays, calendar.months, calendar.units))
+        return named or any(letter.isdigit() for letter in low) or low in calendar.days
+
+    last = max((at for at, word in enumerate(words) if of_time(word)), default=len(words))
+    beside = next(
+        (
+            at
+            for at, word in enumerate(words)
+            if at > last and lower_in(trim(word), grammar.code) in grammar.words["prepositions"]
+        ),
+        len(words),
+    )
+    while beside > 1 and lower_in(trim(words[beside - 1]), grammar.code) in grammar.words["determiners"] and beside - 1 > last:
+        # "am Montag um 9 Uhr einen (Termin)"
+        beside -= 1
+    return trim(" ".join(words[:beside])) if grammar.code != "tr" else value

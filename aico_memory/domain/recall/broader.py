@@ -1,0 +1,141 @@
+"""Questions whose answer is no value of one predicate: who does something, all of a kind of relatives, any sport."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aico_memory.domain.formation.formed import SPEAKER
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.kinds_of_things import is_a
+from aico_memory.domain.formation.standing import COUNT, kinds_named
+from aico_memory.domain.formation.wording import lower_in
+from aico_memory.domain.recall.groups import Group
+from aico_memory.domain.recall.matching import stems
+from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.subjects import is_relation
+from aico_memory.domain.recall.timeline import ATTRIBUTE, THINGS, Held, at
+from aico_memory.domain.recall.yes_no import names
+
+# What one does for sport is told as a hobby or as what one plays.
+SPORTS = ("plays", "hobby")
+# What one would rather have.
+PREFERRED = ("likes", "drinks", "eats", "uses")
+# Words that say nothing of what is asked for.
+_PLAIN = ("asking", "determiners", "prepositions", "adverbs", "own")
+
+
+def answered_broadly(
+    question: Question, groups: Sequence[Group], about: frozenset[str], at_us: int, tables: FormationTables
+) -> list[Held]:
+    """The answer where the question asks more broadly than predicates are kept; empty where it does not."""
+    return (
+        _how_many(question, groups, about, at_us, tables)
+        or _who_does(question, groups, about, at_us, tables)
+        or _all_of(question, groups, at_us, tables)
+        or _sports(question, groups, about, at_us, tables)
+        or _preferred(question, groups, about, at_us, tables)
+    )
+
+
+def _how_many(
+    question: Question, groups: Sequence[Group], about: frozenset[str], at_us: int, tables: FormationTables
+) -> list[Held]:
+    """ "How many sisters do I have?": the number that was told of what the question names."""
+    grammar = tables.grammars[question.language]
+    if not any(mark.search(lower_in(question.text, question.language)) for mark in grammar.marks["how_many"]):
+        return []
+    kinds = kinds_named(question.text, tables, grammar)
+    counts = [group for group in groups if group.predicate.startswith(COUNT) and group.predicate.removeprefix(COUNT) in kinds]
+    whose = [group for group in counts if group.subject in about] or [group for group in counts if group.subject == SPEAKER]
+    return [one for group in whose[:1] for one in at(group.held, at_us)]
+
+
+def _who_does(
+    question: Question, groups: Sequence[Group], about: frozenset[str], at_us: int, tables: FormationTables
+) -> list[Held]:
+    """ "Who waters my plants?", "Who is allergic to nuts?": the one of whom all that is told that the question names."""
+    if question.asks != "who":
+        return []
+    found: list[Held] = []
+    grammar = tables.grammars[question.language]
+    plain = frozenset(
+        word for name in ("asking", "determiners", "prepositions", "adverbs", "own") for word in grammar.words[name]
+    )
+    asked = question.stems - {stem for word in question.words & plain for stem in stems(word, question.language)}
+    for group in groups:
+        if (
+            group.subject == SPEAKER
+            or group.subject in about
+            or is_relation(group.predicate, tables)
+            or group.predicate in THINGS
+        ):
+            continue
+        verb = stems(group.predicate.split("_")[0], question.language) if ":" not in group.predicate else frozenset()
+        root = group.predicate.split("_")[0]
+        if question.language == "tr" and len(root) > 2 and any(word.startswith(root) for word in question.words):
+            verb = verb | {stem for word in question.words if word.startswith(root) for stem in stems(word, "tr")}
+        if not (verb & question.stems or question.predicates.get(group.predicate, 0.0) >= 1.0):
+            continue
+        if stems(group.subject, question.language) & question.stems:
+            continue
+        for one in at(group.held, at_us):
+            words = stems(one.fact.value, question.language)
+            if words and (words <= question.stems or frozenset() < asked - verb <= words):
+                found.append(_named_by(one, groups))
+    leads = grammar.words["leads"]
+    if len(found) > 1 and all(one.predicate in leads for one in found):
+        # Whoever leads it was told last.
+        return [max(found, key=lambda one: (one.statement.said_at_us, one.statement.order))]
+    return found
+
+
+def _named_by(one: Held, groups: Sequence[Group]) -> Held:
+    """The fact with its subject for a value, as it was said."""
+    names = (held.fact.value for group in groups if group.subject == SPEAKER for held in group.held)
+    said = re.search(rf"(?<!\w){re.escape(one.subject)}(?!\w)", one.fact.text, re.IGNORECASE)
+    name = next((name for name in names if name.casefold() == one.subject), said.group() if said else one.subject)
+    return replace(one, statement=replace(one.statement, fact=replace(one.fact, value=name, object_key=name.casefold())))
+
+
+def _all_of(question: Question, groups: Sequence[Group], at_us: int, tables: FormationTables) -> list[Held]:
+    """ "What are my children called?": sons and daughters alike, where the language says that these are children."""
+    grammar = tables.grammars[question.language]
+    if not question.naming:
+        return []
+    members = {member for noun, several in grammar.collectives.items() if noun in question.words for member in several}
+    if not members:
+        return []
+    wanted = {ATTRIBUTE + member for member in members}
+    found = [one for group in groups if group.subject == SPEAKER and group.predicate in wanted for one in at(group.held, at_us)]
+    return list({one.fact.object_key: one for one in found}.values())
+
+
+def _preferred(
+    question: Question, groups: Sequence[Group], about: frozenset[str], at_us: int, tables: FormationTables
+) -> list[Held]:
+    """ "Do I prefer tea or coffee?": the one of the two that was told last."""
+    grammar = tables.grammars[question.language]
+    if not any(mark.search(lower_in(question.text, question.language)) for mark in grammar.marks["which_of"]):
+        return []
+    whose = about or frozenset({SPEAKER})
+    mine = [group for group in groups if group.subject in whose and group.predicate in PREFERRED]
+    held = [one for group in mine for one in at(group.held, at_us) if names(one, question)]
+    return [max(held, key=lambda one: (one.from_us, one.statement.said_at_us, one.statement.order))] if held else []
+
+
+def _sports(
+    question: Question, groups: Sequence[Group], about: frozenset[str], at_us: int, tables: FormationTables
+) -> list[Held]:
+    grammar = tables.grammars[question.language]
+    if not question.words & grammar.words["sports"]:
+        return []
+    mine = [
+        group for group in groups
+        if group.predicate in SPORTS and (group.subject in about if about or question.relations else group.subject == SPEAKER)
+    ]  # fmt: skip
+    held = [one for group in mine for one in at(group.held, at_us)]
+    held = [one for one in held if not is_a(one.fact.value, "instrument", tables, grammar)]
+    known = [one for one in held if one.predicate == SPORTS[0] or is_a(one.fact.value, "sport", tables, grammar)]
+    return list({one.fact.object_key: one for one in known or held}.values())

@@ -1,0 +1,1 @@
+"""Sleep: the phases in which experiences become knowledge, each a pure decision over a snapshot."""

@@ -1,0 +1,111 @@
+"""Feedback categories on disk: phrases by language, and the weights that were trained for an embedding model."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from aico_memory.domain.feedback.classifier import FeedbackClassifier
+from aico_memory.domain.feedback.grams import Floats
+from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice
+from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase, phrases_of
+from aico_memory.domain.feedback.spelling import Spelling
+from aico_memory.errors import ConfigurationInvalid
+from aico_memory.models.config_files import files_of, read_mapping
+from aico_memory.paths import Home
+from aico_memory.settings.behavioral import FeedbackTextSettings
+
+FOLDER = "feedback"
+TRAINED = "feedback/trained"
+# Weights as 16-bit numbers: what they lose is far below what one phrase more or less changes.
+_STORED = "<f2"
+
+
+def load_phrases(home: Home) -> tuple[Phrase, ...]:
+    """The phrases of all languages, sorted by language; ConfigurationInvalid names the file and what is wrong with it."""
+    found: list[Phrase] = []
+    for language, path in sorted(files_of(home, FOLDER).items()):
+        try:
+            found += phrases_of(language, read_mapping(path))
+        except ValueError as error:
+            raise ConfigurationInvalid(f"{path}: {error}") from error
+    return tuple(found)
+
+
+def load_classifier(home: Home, settings: FeedbackTextSettings) -> FeedbackClassifier:
+    """The classifier of a home; takes a second or two, since the spelling is learned from the phrases each time."""
+    return FeedbackClassifier(Spelling(load_phrases(home), settings.penalty), load_meanings(home), settings.sharpness)
+
+
+def load_meanings(home: Home) -> dict[str, Meaning]:
+    """Fingerprint -> trained weights, the home's own files before the shipped ones of the same name."""
+    found: dict[str, Meaning] = {}
+    for path in files_of(home, TRAINED).values():
+        content = read_mapping(path)
+        try:
+            meaning = _meaning_of(content)
+        except (KeyError, TypeError, ValueError, binascii.Error) as error:
+            raise ConfigurationInvalid(f"{path} holds no trained weights: {error}") from error
+        found[meaning.fingerprint] = meaning
+    return found
+
+
+def write_meaning(path: Path, meaning: Meaning, provenance: Mapping[str, Any]) -> None:
+    """Keep it; what was there before is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {
+        "fingerprint": meaning.fingerprint,
+        "model": meaning.model,
+        "languages": list(meaning.languages),
+        "provenance": dict(provenance),
+        "spoken": _voice_data(meaning.spoken),
+        "foreign": None if meaning.foreign is None else _voice_data(meaning.foreign),
+    }
+    text = "# Made by scripts/train_feedback.py. Weights are little-endian 16-bit floats, a row a dimension, in base64.\n"
+    path.write_text(text + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120), encoding="utf-8")
+
+
+def digest_of(phrases: Sequence[Phrase]) -> str:
+    """SHA-256 over all phrases, in hexadecimal: what weights were trained on."""
+    joined = "\n".join(f"{phrase.language}\t{phrase.category}\t{phrase.text}" for phrase in phrases)
+    return hashlib.sha256(joined.encode()).hexdigest()
+
+
+def _meaning_of(content: Mapping[str, Any]) -> Meaning:
+    foreign = content["foreign"]
+    return Meaning(
+        fingerprint=str(content["fingerprint"]),
+        model=str(content["model"]),
+        languages=tuple(map(str, content["languages"])),
+        spoken=_voice_of(content["spoken"]),
+        foreign=None if foreign is None else _voice_of(foreign),
+    )
+
+
+def _voice_of(data: Mapping[str, Any]) -> Voice:
+    weights = _unpacked(data["weights"]).reshape(-1, len(CATEGORIES))
+    return Voice(Linear(weights, _unpacked(data["mean"])), float(data["share"]), float(data["sharpness"]))
+
+
+def _voice_data(voice: Voice) -> dict[str, object]:
+    return {
+        "share": voice.share,
+        "sharpness": voice.sharpness,
+        "mean": _packed(voice.linear.mean),
+        "weights": _packed(voice.linear.weights),
+    }
+
+
+def _packed(values: Floats) -> str:
+    return base64.b64encode(values.astype(_STORED).tobytes()).decode()
+
+
+def _unpacked(text: str) -> Floats:
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype=_STORED).astype(np.float32)

@@ -1,0 +1,68 @@
+"""Reports after an answer and never in its way: a bounded queue, and one thread that tells them."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from aico_memory.errors import AicoMemoryError
+from aico_memory.log import get_logger
+
+_Report = TypeVar("_Report")
+
+log = get_logger(__name__)
+
+
+class Reports(Generic[_Report]):
+    """Tells what it is given, in order; drops and counts what comes while `waiting` others wait, or what cannot be told.
+
+    A report waits `linger_seconds` for others and is told together with them: whoever hears them has one
+    piece of work instead of many, and none while the next question of the same moment waits for its answer.
+    """
+
+    def __init__(self, name: str, waiting: int, tell: Callable[[_Report], None], linger_seconds: float = 0.0) -> None:
+        self._tell = tell
+        self._linger = linger_seconds
+        self._closing = threading.Event()
+        self._queue: queue.Queue[_Report | None] = queue.Queue(waiting)
+        self.told = 0
+        self.lost = 0
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def put(self, report: _Report) -> None:
+        """Tell this when there is time."""
+        try:
+            self._queue.put_nowait(report)
+        except queue.Full:
+            self.lost += 1
+
+    def close(self) -> None:
+        """Tell what waits and stop."""
+        self._closing.set()
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (report := self._queue.get()) is not None:
+            self._closing.wait(self._linger)
+            told = [report]
+            with contextlib.suppress(queue.Empty):
+                while report is not None:
+                    report = self._queue.get_nowait()
+                    told += [report] if report is not None else []
+            for one in told:
+                self._tell_one(one)
+            if report is None:
+                return
+
+    def _tell_one(self, report: _Report) -> None:
+        try:
+            self._tell(report)
+            self.told += 1
+        except AicoMemoryError as error:
+            self.lost += 1
+            log.info("not_reported", code=error.code)

@@ -1,0 +1,1 @@
+"""The advisor's memory in the behavioral worker: recording, asking, compacting, insights."""

@@ -1,0 +1,249 @@
+"""Recording what became of a suggestion: the outcome and the profile in one transaction, each event once."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+
+from google.protobuf.message import Message
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import outcomes_pb2
+from aico_memory.domain.advisor.compaction import border_us, is_due
+from aico_memory.domain.advisor.outcome import (
+    EXPIRED,
+    MAX_EVIDENCE_CHARACTERS,
+    MAX_TAG_CHARACTERS,
+    Outcome,
+    checked_outcome,
+    checked_texts,
+    checked_type,
+)
+from aico_memory.domain.advisor.profile import TypeCount, folded, updated
+from aico_memory.domain.advisor.records import OpenSuggestion
+from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.ids import derive_id
+from aico_memory.settings.outcomes import OutcomeSettings
+from aico_memory.stores.behavioral.port import BehavioralRows
+from aico_memory.vault.sealer import Sealer
+from services.behavioral.advisor.compacting import compact_user
+from services.behavioral.advisor.sealing import opened, opened_suggestion, profile_of, put_profile, sealed, suggestion_context
+from services.behavioral.advisor.telling import acceptance_of
+
+RECORDED, REVISED, UNCHANGED, NO_CONSENT, OPEN = "recorded", "revised", "unchanged", "no_consent", "open"
+DAY_US = 86_400_000_000
+
+
+class Recorder:
+    """Applies outcomes, suggestions and decisions; one instance, in the consumer's thread."""
+
+    def __init__(self, settings: OutcomeSettings, sealer_of: Callable[[str], Sealer]) -> None:
+        self._settings = settings
+        self._sealer_of = sealer_of
+
+    def record(self, rows: BehavioralRows, event: Event) -> Message:
+        """An `OutcomeRecorded`. InvalidMessage where the type, the outcome or a state is none."""
+        standing = _standing(rows, event)
+        if standing is not None:
+            return standing
+        message = event.message
+        checked_type(message.type)
+        checked_outcome(message.outcome)
+        if not rows.user(event.user).behavioral:
+            return outcomes_pb2.OutcomeResult(status=NO_CONSENT, suggestion_id=message.suggestion_id)
+        self._check_types(rows, event.user, message.type)
+        decided_us = message.decided_us or event.occurred_us
+        outcome = Outcome(
+            user=event.user,
+            event_id=event.event_id,
+            number=0,
+            suggestion_id=message.suggestion_id,
+            type=message.type,
+            outcome=message.outcome,
+            created_us=message.created_us or decided_us,
+            decided_us=decided_us,
+            value=message.value,
+            reason=message.reason,
+            state_before=_state(message.state_before_json),
+            state_after=_state(message.state_after_json),
+            evidence=checked_texts(message.evidence, "evidence", MAX_EVIDENCE_CHARACTERS),
+            tags=checked_texts(message.tags, "tags", MAX_TAG_CHARACTERS),
+        )
+        if outcome.created_us > outcome.decided_us:
+            raise InvalidMessage("The suggestion was decided before it was created", "Check `created` and `decided`.")
+        return self._add(rows, outcome, event.occurred_us)
+
+    def make(self, rows: BehavioralRows, event: Event) -> Message:
+        """A `SuggestionMade`: open until it is decided or its time has passed. The same id again says what stands."""
+        message, user = event.message, event.user
+        checked_type(message.type)
+        suggestion_id = message.suggestion_id or f"s{derive_id(event.event_id, 'suggestion').hex[-12:]}"
+        told = outcomes_pb2.Suggestion(
+            suggestion_id=suggestion_id, type=message.type, value=message.value, reason=message.reason
+        )
+        if not rows.user(user).behavioral:
+            told.status = NO_CONSENT
+            return told
+        self._expire(rows, rows.open_suggestions(user), event)
+        decided = rows.outcomes_of_suggestion(user, suggestion_id)
+        standing = rows.open_suggestion(user, suggestion_id)
+        if standing is None and not decided:
+            self._check_types(rows, user, message.type)
+            created_us = message.created_us or event.occurred_us
+            expires_us = message.expires_us or created_us + self._settings.open_days * DAY_US
+            if expires_us <= created_us:
+                raise InvalidMessage("The suggestion expires before it was created", "Check `created` and `expires`.")
+            words = {
+                "value": message.value,
+                "reason": message.reason,
+                "state_before": _state(message.state_before_json),
+                "evidence": checked_texts(message.evidence, "evidence", MAX_EVIDENCE_CHARACTERS),
+                "tags": checked_texts(message.tags, "tags", MAX_TAG_CHARACTERS),
+            }
+            body = self._sealer_of(user).seal(json.dumps(words).encode(), suggestion_context(user, suggestion_id))
+            standing = OpenSuggestion(user, suggestion_id, message.type, created_us, expires_us, body)
+            rows.put_suggestion(standing)
+        told.status = OPEN if standing is not None else decided[-1].outcome
+        told.created_us = standing.created_us if standing is not None else decided[-1].created_us
+        told.expires_us = standing.expires_us if standing is not None else 0
+        return told
+
+    def decide(self, rows: BehavioralRows, event: Event) -> Message:
+        """A `DecideSuggestion`: the outcome of an open suggestion, or another one of a suggestion decided before.
+
+        NotFound where no such suggestion is known.
+        """
+        answered = _standing(rows, event)
+        if answered is not None:
+            return answered
+        message, user = event.message, event.user
+        checked_outcome(message.outcome)
+        if not rows.user(user).behavioral:
+            return outcomes_pb2.OutcomeResult(status=NO_CONSENT, suggestion_id=message.suggestion_id)
+        sealer = self._sealer_of(user)
+        suggestion = rows.open_suggestion(user, message.suggestion_id)
+        decided = rows.outcomes_of_suggestion(user, message.suggestion_id)
+        if suggestion is not None:
+            outcome = _from_suggestion(suggestion, sealer)
+        elif decided:
+            outcome = opened(decided[-1], sealer)
+        else:
+            raise NotFound(f"The user has no suggestion {message.suggestion_id!r}")
+        outcome = replace(
+            outcome,
+            event_id=event.event_id,
+            outcome=message.outcome,
+            decided_us=max(message.decided_us or event.occurred_us, outcome.created_us),
+            reason=message.reason or outcome.reason,
+            state_after=_state(message.state_after_json),
+            compacted=False,
+        )
+        return self._add(rows, outcome, event.occurred_us)
+
+    def delete(self, rows: BehavioralRows, event: Event) -> Message:
+        """A `DeleteOutcomes`: gone, and the profile is what the others say. NotFound where one is not there."""
+        message, user = event.message, event.user
+        records = rows.outcomes(user)
+        if message.all:
+            rows.delete_outcomes(user, [one.number for one in records])
+            for suggestion in rows.open_suggestions(user):
+                rows.close_suggestion(user, suggestion.suggestion_id)
+            rows.delete_profile(user)
+            return outcomes_pb2.DeletedOutcomes(deleted=len(records))
+        wanted = set(message.ids)
+        named = [one for one in records if wanted & {f"o{one.number}", one.suggestion_id}]
+        known = {f"o{one.number}" for one in named} | {one.suggestion_id for one in named}
+        if unknown := sorted(wanted - known):
+            raise NotFound(f"The user has no outcome {unknown[0]!r}")
+        sealer = self._sealer_of(user)
+        rows.delete_outcomes(user, [one.number for one in named])
+        left = [opened(one, sealer) for one in rows.outcomes(user)]
+        profile = folded(left, self._settings.profile, profile_of(rows, user, sealer))
+        put_profile(rows, user, profile, sealer, event.occurred_us)
+        return outcomes_pb2.DeletedOutcomes(deleted=len(named), left=len(left))
+
+    def expire_overdue(self, rows: BehavioralRows, event: Event, now_us: int) -> int:
+        """Record everybody's open suggestions whose time has passed; how many."""
+        overdue = [one for one in rows.overdue_suggestions(now_us) if rows.user(one.user).behavioral]
+        return self._expire(rows, overdue, event, now_us)
+
+    def _expire(self, rows: BehavioralRows, suggestions: list[OpenSuggestion], event: Event, now_us: int = 0) -> int:
+        overdue = [one for one in suggestions if one.expires_us <= (now_us or event.occurred_us)]
+        for one in overdue:
+            event_id = derive_id(event.event_id, f"expired {one.user} {one.suggestion_id}")
+            outcome = _from_suggestion(one, self._sealer_of(one.user))
+            expired = replace(outcome, event_id=event_id, outcome=EXPIRED, decided_us=one.expires_us)
+            self._add(rows, expired, event.occurred_us)
+        return len(overdue)
+
+    def _check_types(self, rows: BehavioralRows, user: str, type_name: str) -> None:
+        known = set(profile_of(rows, user, self._sealer_of(user)).types) | {one.type for one in rows.open_suggestions(user)}
+        if type_name not in known and len(known) >= self._settings.types:
+            told = f"The user has {len(known)} types of suggestions already"
+            raise InvalidMessage(told, "Name kinds of suggestions by type, and what they are about by value.")
+
+    def _add(self, rows: BehavioralRows, outcome: Outcome, at_us: int) -> Message:
+        user, sealer = outcome.user, self._sealer_of(outcome.user)
+        profile = profile_of(rows, user, sealer)
+        earlier = rows.outcomes_of_suggestion(user, outcome.suggestion_id)
+        rows.close_suggestion(user, outcome.suggestion_id)
+        answer = outcomes_pb2.OutcomeResult(suggestion_id=outcome.suggestion_id)
+        if earlier and earlier[-1].outcome == outcome.outcome:
+            answer.status, answer.outcome_id = UNCHANGED, f"o{earlier[-1].number}"
+            count = profile.types.get(outcome.type, TypeCount())
+            answer.acceptance.CopyFrom(acceptance_of(outcome.type, count, self._settings.profile))
+            return answer
+        outcome = replace(outcome, number=profile.last_number + 1)
+        if earlier:
+            others = [opened(one, sealer) for one in rows.outcomes(user)]
+            profile = folded([*others, outcome], self._settings.profile, profile)
+        else:
+            profile = updated(profile, outcome, self._settings.profile)
+        answer.status, answer.outcome_id = REVISED if earlier else RECORDED, outcome.outcome_id
+        answer.acceptance.CopyFrom(acceptance_of(outcome.type, profile.types[outcome.type], self._settings.profile))
+        rows.add_outcome(sealed(outcome, sealer, answer.SerializeToString(deterministic=True)))
+        put_profile(rows, user, profile, sealer, at_us)
+        if is_due(*rows.whole_outcomes(user), self._settings):
+            compact_user(rows, user, sealer, border_us(at_us, self._settings), at_us)
+        return answer
+
+
+def _standing(rows: BehavioralRows, event: Event) -> outcomes_pb2.OutcomeResult | None:
+    found = rows.outcome_of_event(event.event_id)
+    return None if found is None else answer_of(found.answer)
+
+
+def answer_of(answer: bytes) -> outcomes_pb2.OutcomeResult:
+    """The answer that an event got when it was applied."""
+    return outcomes_pb2.OutcomeResult.FromString(answer)
+
+
+def _from_suggestion(suggestion: OpenSuggestion, sealer: Sealer) -> Outcome:
+    words = opened_suggestion(suggestion, sealer)
+    return Outcome(
+        user=suggestion.user,
+        event_id=uuid.UUID(int=0),
+        number=0,
+        suggestion_id=suggestion.suggestion_id,
+        type=suggestion.type,
+        outcome=EXPIRED,
+        created_us=suggestion.created_us,
+        decided_us=suggestion.expires_us,
+        value=words.get("value", ""),
+        reason=words.get("reason", ""),
+        state_before=words.get("state_before", ""),
+        evidence=tuple(words.get("evidence", ())),
+        tags=tuple(words.get("tags", ())),
+    )
+
+
+def _state(text: str) -> str:
+    """A JSON text in its shortest form, "" for none; InvalidMessage where it is no JSON."""
+    if not text:
+        return ""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidMessage("A state before or after is no JSON", "Give an object as JSON text.") from error

@@ -1,0 +1,89 @@
+"""What the night does: texts are sorted step by step, then reasons, the common prior and proposals in one go."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from aico_memory.contracts.consumer_state import ConsumerTransaction
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.registry import topic_of
+from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.domain.behavioral.proposals import Fragments, ProposalFigures
+from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.runtime.ports import Ports
+from aico_memory.stores.behavioral.port import BehavioralRows
+from services.behavioral.adjusting import position_of
+from services.behavioral.emitting import emit, emit_finished
+from services.behavioral.measuring import Measuring
+from services.behavioral.nightly import run_batch
+from services.behavioral.proposing import propose
+from services.behavioral.tastes import Tastes
+from services.behavioral.texts import FeedbackTexts, Step
+
+CLASSIFY = topic_of(behavioral_pb2.ClassifyFeedback).name
+LEARN_NOW = topic_of(behavioral_pb2.LearnNow).name
+LEARN = topic_of(behavioral_pb2.Learn).name
+TOPICS = (CLASSIFY, LEARN_NOW, LEARN)
+
+
+class Nights:
+    """Used by the consumer's thread."""
+
+    def __init__(
+        self, ports: Ports, texts: FeedbackTexts, tastes: Tastes, catalogue: Catalogue, fragments: Fragments,
+        measuring: Measuring,
+    ) -> None:  # fmt: skip
+        self._ports = ports
+        self._settings = ports.settings.behavioral
+        self._texts = texts
+        self._tastes = tastes
+        self._catalogue = catalogue
+        self._fragments = fragments
+        self._measuring = measuring
+        self._proposing = ProposalFigures(**self._settings.proposals.model_dump())
+
+    def classify(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> None:
+        """One step; where texts are left the next one follows as an event of its own, so that people are served between."""
+        step = self._sorted(rows, event)
+        classified, moved = event.message.classified + step.classified, event.message.moved + step.moved
+        if step.unfinished:
+            self._go_on(transaction, event, event.message.firing_id, classified, moved)
+        else:
+            emit_finished(transaction, event, f"{classified} texts sorted, {moved} moved a preference")
+
+    def learn(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> behavioral_pb2.LearnReport:
+        """The nightly batch: texts that wait, reasons, the common prior, proposals."""
+        started = perf_counter()
+        step = self._sorted(rows, event)
+        if step.unfinished:
+            self._go_on(transaction, event, "", 0, 0)
+        thumbs = rows.feedback_since(position_of(rows))
+        report = run_batch(
+            rows, self._tastes, self._catalogue, self._settings, self._ports.settings.guardrails, event.event_id,
+            event.occurred_us, self._ports.log,
+        )  # fmt: skip
+        report.classified, report.moved_by_text = step.classified, step.moved
+        limit, sealer_of = self._settings.library.user_skills, self._ports.vault.users.sealer
+        report.proposals = sum(
+            propose(rows, user, self._catalogue, self._fragments, self._proposing, limit, sealer_of, event.occurred_us)
+            for user in rows.taught_users()
+        )
+        told = f"{report.outcome}: {report.people} people, {report.thumbs} thumbs, {report.signals} signals"
+        emit_finished(transaction, event, told)
+        self._measuring.learned(rows, report, thumbs, event.occurred_us, perf_counter() - started)
+        return report
+
+    def _sorted(self, rows: BehavioralRows, event: Event) -> Step:
+        step = self._texts.step(rows, self._catalogue, self._settings.library.signal_step, event)
+        if step.classified:
+            self._ports.log.info("texts sorted", texts=step.classified, moved=step.moved, unfinished=step.unfinished)
+        return step
+
+    def _go_on(self, transaction: ConsumerTransaction, event: Event, firing_id: str, classified: int, moved: int) -> None:
+        following = behavioral_pb2.ClassifyFeedback(
+            firing_id=firing_id,
+            planned_at_us=event.message.planned_at_us if firing_id else 0,
+            classified=classified,
+            moved=moved,
+        )
+        emit(transaction, event, following, "next_texts")

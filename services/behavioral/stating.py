@@ -1,0 +1,89 @@
+"""What a person says of the style they want. It stands over what was learned before, and undo knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL_VALUE
+from aico_memory.domain.behavioral.evidence import Wish, with_wish
+from aico_memory.domain.behavioral.records import Evolution
+from aico_memory.errors import InvalidMessage
+from aico_memory.stores.behavioral.port import BehavioralRows
+
+STATED, RESET, UNDONE = "stated", "reset", "undone"
+BUCKETS = 100
+NO_CONSENT = "no_consent"
+
+
+def state(rows: BehavioralRows, event: Event, weight: float) -> behavioral_pb2.PreferenceStated:
+    """Apply a `PutPreference`. InvalidMessage for a dimension, a value or a bucket that there is not."""
+    message, user = event.message, event.user
+    style = dict.fromkeys(DIMENSIONS, NEUTRAL_VALUE) if message.reset else dict(message.style)
+    _check(message, style)
+    if not rows.user(user).behavioral:
+        return behavioral_pb2.PreferenceStated(status=NO_CONSENT)
+    buckets = [message.bucket] if message.HasField("bucket") else sorted(rows.preferences(user))
+    what = RESET if message.reset else STATED
+    # Once for all situations, then for each bucket that has another value.
+    told: list[tuple[str, int | None, float]] = []
+    if not message.reset:
+        told += [(name, None, NEUTRAL_VALUE) for name in sorted(style)]
+    changed: set[int] = set()
+    for bucket in buckets:
+        known = dict(zip(DIMENSIONS, rows.preference(user, bucket).dimensions, strict=True))
+        moved = [name for name in sorted(style) if known[name] != style[name]]
+        told += [(name, bucket, known[name]) for name in moved]
+        changed.update({bucket} if moved else ())
+    changes = [
+        Evolution(user, event.event_id, place, what, name, event.occurred_us, old, style[name], bucket)
+        for place, (name, bucket, old) in enumerate(told)
+    ]
+    for change in changes:
+        rows.add_evolution(change)
+        apply_stated(rows, change, weight)
+    rows.put_user(user, replace(rows.user(user), revision=event.event_id.hex))
+    return behavioral_pb2.PreferenceStated(status=STATED, buckets=len(changed))
+
+
+def apply_stated(rows: BehavioralRows, change: Evolution, weight: float) -> None:
+    """Put the stated value into its bucket; without a bucket tell the wish for all situations."""
+    place = DIMENSIONS.index(change.subject)
+    if change.bucket is not None:
+        known = rows.preference(change.user, change.bucket)
+        values = (*known.dimensions[:place], change.new_value, *known.dimensions[place + 1 :])
+        rows.put_preference(change.user, change.bucket, replace(known, dimensions=values), change.at_us)
+    elif change.new_value != NEUTRAL_VALUE:
+        standing = {wish.dimension: wish for wish in rows.wishes(change.user)}.get(change.subject, Wish(change.subject))
+        direction = 1 if change.new_value > NEUTRAL_VALUE else -1
+        rows.put_wish(change.user, with_wish(standing, direction, weight))
+
+
+def standing_statements(changes: Sequence[Evolution]) -> list[Evolution]:
+    """The statements that no undo has taken back, in their order."""
+    found: list[Evolution] = []
+    for change in changes:
+        if change.what in (STATED, RESET):
+            found.append(change)
+        elif change.what == UNDONE and change.subject == STATED:
+            found = [one for one in found if one.at_us <= change.old_value]
+    return found
+
+
+def _check(message: behavioral_pb2.PutPreference, style: dict[str, float]) -> None:
+    if not style:
+        raise InvalidMessage("The style names no dimension", f"The dimensions are {', '.join(DIMENSIONS)}.")
+    if unknown := sorted(set(style) - set(DIMENSIONS)):
+        raise InvalidMessage(f"No dimension {unknown[0]!r}", f"The dimensions are {', '.join(DIMENSIONS)}.")
+    if any(not 0.0 <= value <= 1.0 for value in style.values()):
+        raise InvalidMessage("A value of the style lies outside of 0 to 1", "Values go from 0 to 1; 0.5 is neutral.")
+    if message.HasField("bucket"):
+        check_bucket(message.bucket)
+
+
+def check_bucket(bucket: int) -> None:
+    """InvalidMessage for a bucket that there is not."""
+    if bucket >= BUCKETS:
+        raise InvalidMessage(f"There is no bucket {bucket}", f"Buckets go from 0 to {BUCKETS - 1}.")

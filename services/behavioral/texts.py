@@ -1,0 +1,162 @@
+"""Feedback in people's own words: sorted on request, and at night where it is stored.
+
+The model is asked for embeddings before the transaction, so that no write lock is held while it works. A text that it
+was not asked for waits for the next step: what a text is sorted by never depends on how the stream was cut.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+from google.protobuf.message import Message
+
+from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.v1 import behavioral_pb2, model_pb2
+from aico_memory.domain.behavioral.records import FeedbackRecord
+from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.domain.feedback.classifier import FeedbackClassifier, Sorted, matching
+from aico_memory.domain.feedback.grams import Floats
+from aico_memory.errors import AicoMemoryError, KeyDestroyed, SkillNotFound
+from aico_memory.runtime.ports import Ports
+from aico_memory.settings.behavioral import FeedbackTextSettings
+from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
+from aico_memory.vault.sealer import Sealer
+from services.behavioral.feedback import LearningRules, dimensions_of, text_context
+from services.behavioral.signals import move_by_text
+from services.behavioral.topic_vectors import rows_of
+
+Ask = Callable[[Message, float], "Future[Any]"]
+# So many texts go to the model at once.
+_TEXTS = 64
+# Digits of a stored chance: beyond them batches of the model differ.
+_DIGITS = 3
+UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    """A text's vector; None where the model did not answer."""
+
+    vector: Floats | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step of a night did, and whether texts are left."""
+
+    classified: int = 0
+    moved: int = 0
+    unfinished: bool = False
+
+
+class FeedbackTexts:
+    """`prepare` and `step` in the consumer's thread, `classify` in any."""
+
+    def __init__(
+        self, store: BehavioralStore, ask: Ask, settings: FeedbackTextSettings, load: Callable[[], FeedbackClassifier],
+        sealer_of: Callable[[str], Sealer], rules: LearningRules,
+    ) -> None:  # fmt: skip
+        self._rules = rules
+        self._store = store
+        self._ask = ask
+        self._settings = settings
+        self._load = load
+        self._sealer_of = sealer_of
+        self._lock = threading.Lock()
+        self._classifier: FeedbackClassifier | None = None
+        self._embedded: dict[uuid.UUID, _Embedded] = {}
+        self._model_is_well = True
+
+    def classify(self, event: Event, ports: Ports) -> Message:
+        """Sort the text of a request; nothing is stored."""
+        message = event.message
+        patience = self._settings.model_wait_ms if self._model_is_well else self._settings.model_retry_ms
+        (embedded,) = self._embed([message.text], patience / 1000, interactive=True)
+        self._model_is_well = embedded.vector is not None
+        found = self._sort(message.text, message.language, embedded)
+        return behavioral_pb2.TextCategories(
+            scores=found.scores, category=found.category, matching=matching(found.scores, self._settings.threshold),
+            language=found.language, answered_by=found.answered_by,
+        )  # fmt: skip
+
+    def prepare(self, given: Sequence[Event]) -> None:
+        """Embed what waits in the store and what came with the feedback events of the same batch."""
+        with self._store.reading() as rows:
+            waiting = [(one.event_id, self._opened(one)) for one in rows.unclassified(self._settings.batch)]
+        waiting += [(event.event_id, event.message.free_text) for event in given if event.message.free_text]
+        fresh = [(event_id, text) for event_id, text in waiting if event_id not in self._embedded]
+        found = self._embed([text for _, text in fresh], self._settings.night_wait_ms / 1000, interactive=False)
+        self._embedded.update(zip((event_id for event_id, _ in fresh), found, strict=True))
+
+    def step(self, rows: BehavioralRows, catalogue: Catalogue, signal_step: float, event: Event) -> Step:
+        """Sort texts that were prepared, and move preferences by them; each text once."""
+        pending = rows.unclassified(self._settings.batch)
+        ready = [one for one in pending if one.event_id in self._embedded]
+        moved = sum(self._one(rows, record, catalogue, signal_step, event) for record in ready)
+        self._embedded.clear()
+        return Step(len(ready), moved, bool(rows.unclassified(1)))
+
+    def _one(
+        self, rows: BehavioralRows, record: FeedbackRecord, catalogue: Catalogue, signal_step: float, event: Event
+    ) -> bool:  # fmt: skip
+        at_us = event.occurred_us
+        text = self._opened(record)
+        if not text:
+            rows.classified(record.event_id, {}, at_us, UNREADABLE)
+            return False
+        found = self._sort(text, "", self._embedded[record.event_id])
+        scores = {name: round(score, _DIGITS) for name, score in found.scores.items()}
+        rows.classified(record.event_id, scores, at_us, found.answered_by)
+        try:
+            dimensions = dimensions_of(rows, record.user, record.skill_id, catalogue)
+        except SkillNotFound:
+            return False
+        told = replace(record, categories=scores)
+        if not move_by_text(rows, told, dimensions, self._rules, signal_step, at_us):
+            return False
+        rows.put_user(record.user, replace(rows.user(record.user), revision=event.event_id.hex))
+        return True
+
+    def _opened(self, record: FeedbackRecord) -> str:
+        """The text; "" where its key is gone."""
+        if record.sealed_text is None:
+            return ""
+        try:
+            return self._sealer_of(record.user).open(record.sealed_text, text_context(record.event_id.bytes)).decode()
+        except KeyDestroyed:
+            return ""
+
+    def _sort(self, text: str, language: str, embedded: _Embedded) -> Sorted:
+        with self._lock:
+            # Learning the spelling takes a second or two, and many deployments are never asked.
+            if self._classifier is None:
+                self._classifier = self._load()
+        return self._classifier.sort(text, language, embedded.vector, embedded.fingerprint)
+
+    def _embed(self, texts: Sequence[str], seconds: float, interactive: bool) -> list[_Embedded]:
+        """In the order of the texts; what does not come in time is left out."""
+        until = monotonic() + seconds
+        found: list[_Embedded] = []
+        for start in range(0, len(texts), _TEXTS):
+            part = texts[start : start + _TEXTS]
+            found += self._asked(part, until - monotonic(), interactive) or [_Embedded()] * len(part)
+        return found
+
+    def _asked(self, texts: Sequence[str], seconds: float, interactive: bool) -> list[_Embedded]:
+        if seconds <= 0:
+            return []
+        try:
+            question = model_pb2.EmbedRequest(texts=texts, interactive=interactive)
+            answer = self._ask(question, seconds).result(seconds)
+        except (AicoMemoryError, FutureTimeout):
+            return []
+        rows = rows_of(answer, len(texts))
+        return [] if rows is None else [_Embedded(row, answer.fingerprint) for row in rows]

@@ -1,0 +1,77 @@
+"""Contexts that are kept: until something is said in their scopes or may have been missed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aico_memory.contracts.envelope import make_record
+from aico_memory.contracts.registry import topic_of
+from aico_memory.contracts.v1 import working_pb2
+from aico_memory.contracts.wire import StampedRecord
+from aico_memory.ids import new_id
+from services.context.handlers import ContextHandlers
+from tests.services.context.tiers import USER, Tiers, context
+from tests.support.twin_link import TwinLink
+
+
+def changed(topic: Any, user: str, sequence: int, message: Any, topic_sequence: int) -> StampedRecord:
+    event_id = new_id(1_760_000_000_000_000 + sequence)
+    record = make_record(message, event_id=event_id, occurred_us=1, user=user)
+    return StampedRecord(
+        topic_of(topic).name, event_id.bytes, user, record.envelope, "twin", sequence, topic_sequence, 1_760_000_000_000_000
+    )  # fmt: skip
+
+
+def test_an_answer_is_kept_until_something_is_said_in_its_scopes(
+    handlers: ContextHandlers, tiers: Tiers, link: TwinLink
+) -> None:
+    tiers.say("My bicycle is red")
+    first, asked = context(handlers, "bicycle"), len(link.asked)
+    again = context(handlers, "bicycle")
+    assert (first.cached, again.cached, len(link.asked)) == (False, True, asked)
+    assert (again.text, again.tokens, [item.id for item in again.items]) == (
+        first.text, first.tokens, [item.id for item in first.items]
+    )  # fmt: skip
+    _, hear = link.hearing[0]
+    other = working_pb2.Message(user_id="bob", role="user", content="hello")
+    hear(changed(working_pb2.Message, "bob", 3, other, 1))
+    assert context(handlers, "bicycle").cached
+    said = working_pb2.Message(user_id=USER, role="user", content="My bicycle is green")
+    hear(changed(working_pb2.Message, USER, 4, said, 2))
+    assert not context(handlers, "bicycle").cached
+    # Long-term memory has not applied it: the answer may be an old one and is not kept.
+    assert not context(handlers, "bicycle").cached
+    tiers.settled = 4
+    assert not context(handlers, "bicycle").cached
+    assert context(handlers, "bicycle").cached
+
+
+def test_what_may_have_been_missed_ends_every_answer(handlers: ContextHandlers, tiers: Tiers, link: TwinLink) -> None:
+    tiers.say("My bicycle is red")
+    tiers.settled = 100
+    _, hear = link.hearing[0]
+    said = working_pb2.Message(user_id="bob", role="user", content="hello")
+    hear(changed(working_pb2.Message, "bob", 3, said, 1))
+    context(handlers, "bicycle")
+    assert context(handlers, "bicycle").cached
+    # Records 2 and 3 of the topic never came.
+    hear(changed(working_pb2.Message, "bob", 9, said, 4))
+    assert not context(handlers, "bicycle").cached
+    assert context(handlers, "bicycle").cached
+    assert link.on_connect is not None
+    link.on_connect()
+    assert not context(handlers, "bicycle").cached
+
+
+def test_an_answer_with_a_missing_tier_is_not_kept(handlers: ContextHandlers, tiers: Tiers) -> None:
+    tiers.say("My bicycle is red")
+    tiers.model_away = True
+    context(handlers, "bicycle")
+    assert not context(handlers, "bicycle").cached
+
+
+def test_a_kept_answer_reports_its_use_all_the_same(handlers: ContextHandlers, tiers: Tiers, link: TwinLink) -> None:
+    tiers.say("My bicycle is red")
+    context(handlers, "bicycle")
+    assert context(handlers, "bicycle").cached
+    assert link.wait_for(lambda: len(link.published) == 2)

@@ -1,0 +1,67 @@
+"""What a scope's policy lets in: review, read-only, bounds of inference and of the scope."""
+
+from __future__ import annotations
+
+import pytest
+
+from aico_memory.contracts.v1 import semantic_pb2
+from aico_memory.domain.scopes import GLOBAL
+from tests.services.semantic.statements import ADA, items, message, replay, set_policy, values
+
+
+@pytest.mark.parametrize(
+    ("policy", "status"),
+    [
+        ({"mode": "shadow"}, "shadow"),
+        ({"mode": "manual"}, "candidate"),
+        ({"require_approval_kinds": frozenset({"profile"})}, "candidate"),
+    ],
+)
+def test_what_needs_review_waits_with_its_statement_and_changes_nothing_else(worker, policy, status):
+    worker.say("I live in Rome")
+    set_policy(worker, **policy)
+    worker.say("I moved to Oslo")
+    assert values(worker) == [("Rome", "active"), ("Oslo", status)]
+    waiting = next(one.memory for one in items(worker, ADA, status))
+    statement, state = worker.handlers.state.statement(waiting.memory_id)
+    assert (statement.fact.value, state) == ("Oslo", "review")
+    explained = worker.handlers.state.explanation(statement.event_id, [ADA])
+    assert [one.in_auto for one in explained.outcomes] == ["SUPERSEDE"]
+
+
+def test_read_only_survives_a_restart_and_nothing_said_meanwhile_is_lost(worker):
+    worker.say("I live in Rome")
+    set_policy(worker, GLOBAL, read_only=True)
+    worker.restart()
+    said = worker.tell(message("I moved to Oslo"))
+    worker.tell(message("My name is Ada"))
+    assert values(worker) == [("Rome", "active")]
+    replay(worker, said.event_id)
+    assert values(worker) == [("Rome", "active")]
+    set_policy(worker, GLOBAL)
+    replay(worker, said.event_id)
+    assert dict(values(worker)) == {"Rome": "superseded", "Oslo": "active", "Ada": "active"}
+    assert worker.handlers.state.waiting("ada", (), 9) == []
+
+
+def test_inferences_beyond_a_limit_wait_for_sleep_and_what_is_said_outright_never_does(worker):
+    set_policy(worker, session_writes=2)
+    said = [worker.tell(message(text)) for text in ("I use Figma", "I own a red tent", "I use Obsidian", "I live in Oslo")]
+    worker.tell(message("Remember that I use Krita"))
+    worker.tell(message("I use Blender", session_id="s2"))
+    active = {value for value, status in values(worker) if status == "active"}
+    assert {"Figma", "red tent", "Oslo", "Krita", "Blender"} <= active
+    assert "Obsidian" not in active
+    assert [one.fact.value for one in worker.handlers.state.waiting("ada", (), 9)] == ["Obsidian"]
+    assert replay(worker, said[2].event_id).unknown == 0
+    assert "Obsidian" in {value for value, status in values(worker) if status == "active"}
+
+
+def test_a_full_scope_lets_the_oldest_of_low_importance_rest(worker):
+    set_policy(worker, scope_items=3, session_writes=0)
+    for thing in ("tea", "jazz", "chess", "rye bread", "maps"):
+        worker.say(f"I like {thing}")
+    tiers = {one.value: one.memory.tier for one in items(worker)}
+    assert [value for value, tier in tiers.items() if tier == "dormant"] == ["tea", "jazz"]
+    assert {one.memory.status for one in items(worker)} == {"active"}
+    assert "demoted" in [one.action for one in worker.emitted(("changed", semantic_pb2.Changed))]

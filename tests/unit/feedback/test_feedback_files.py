@@ -1,0 +1,94 @@
+"""The phrases that come with the code, the held-out sentences beside them, and the weights that were trained."""
+
+from collections import Counter
+
+import pytest
+
+from aico_memory.bench.feedback.sentences import FOLDER, PARTS, load_sentences
+from aico_memory.domain.feedback.grams import plain
+from aico_memory.domain.feedback.phrases import CATEGORIES
+from aico_memory.errors import ConfigurationInvalid
+from aico_memory.models.feedback_tables import TRAINED, digest_of, load_classifier, load_meanings, load_phrases
+from aico_memory.paths import Home, shipped_config
+from aico_memory.settings.behavioral import FeedbackTextSettings
+
+LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "nl", "pt", "ru", "tr", "zh")
+LEAST = 20
+
+
+@pytest.fixture(scope="module")
+def phrases(tmp_path_factory):
+    return load_phrases(Home(tmp_path_factory.mktemp("home")))
+
+
+def test_every_language_has_enough_phrases_of_every_category(phrases):
+    counts = Counter((phrase.language, phrase.category) for phrase in phrases)
+    assert {language for language, _ in counts} == set(LANGUAGES)
+    assert {key: count for key, count in counts.items() if count < LEAST} == {}
+    assert len(counts) == len(LANGUAGES) * len(CATEGORIES)
+
+
+def test_no_phrase_stands_twice_in_a_language(phrases):
+    counts = Counter((phrase.language, plain(phrase.text)) for phrase in phrases)
+    assert [key for key, count in counts.items() if count > 1] == []
+
+
+def test_phrases_are_short_enough_to_be_said(phrases):
+    assert [phrase.text for phrase in phrases if len(phrase.text) > 300] == []
+
+
+def test_weights_were_trained_on_the_phrases_that_stand(phrases):
+    from aico_memory.models.config_files import read_mapping
+
+    files = sorted((shipped_config() / TRAINED).glob("*.yaml"))
+    assert files
+    for path in files:
+        told = read_mapping(path)["provenance"]
+        assert told["phrases_sha256"] == digest_of(phrases), f"{path}: run scripts/train_feedback.py"
+
+
+def test_trained_weights_have_the_shape_of_their_model(tmp_path):
+    for fingerprint, meaning in load_meanings(Home(tmp_path)).items():
+        dimension = int(fingerprint.split("|")[1])
+        for voice in (meaning.spoken, meaning.foreign):
+            assert voice is None or voice.linear.weights.shape == (dimension, len(CATEGORIES))
+
+
+def test_a_home_may_have_phrases_of_its_own(tmp_path):
+    folder = tmp_path / "config" / "feedback"
+    folder.mkdir(parents=True)
+    lines = "".join(f"  {name}: |\n    {name} eins\n    {name} zwei\n" for name in CATEGORIES)
+    (folder / "de.yaml").write_text(f"name: Deutsch\nphrases:\n{lines}", encoding="utf-8")
+    own = load_phrases(Home(tmp_path))
+    assert [phrase.text for phrase in own if phrase.language == "de"][:2] == ["too_verbose eins", "too_verbose zwei"]
+    (folder / "de.yaml").write_text("name: Deutsch\nphrases: {none: danke}\n", encoding="utf-8")
+    with pytest.raises(ConfigurationInvalid, match=r"de\.yaml"):
+        load_phrases(Home(tmp_path))
+
+
+def test_the_shipped_classifier_sorts_what_it_was_taught(tmp_path, phrases):
+    classifier = load_classifier(Home(tmp_path), FeedbackTextSettings())
+    some = phrases[::25]
+    right = sum(classifier.sort(phrase.text).category == phrase.category for phrase in some)
+    assert right / len(some) > 0.9
+    told = sum(classifier.sort(phrase.text).language == phrase.language for phrase in some)
+    assert told / len(some) > 0.9
+
+
+def test_no_held_out_sentence_stands_among_the_phrases(phrases):
+    for part in PARTS:
+        held_out = load_sentences(FOLDER, part, phrases)
+        assert held_out.left_out == 0
+        counts = Counter((one.language, one.category) for one in held_out.sentences)
+        assert len(counts) == len(LANGUAGES) * len(CATEGORIES), part
+
+
+def test_what_is_taught_is_not_scored(tmp_path, phrases):
+    one = next(phrase for phrase in phrases if phrase.language == "en" and phrase.category == "none")
+    lines = "".join(f"{name}: |\n  {name} unheard of\n" for name in CATEGORIES if name != "none")
+    (tmp_path / "en.yaml").write_text(f"{lines}none: |\n  {one.text.upper()}\n  unheard of\n", encoding="utf-8")
+    held_out = load_sentences(tmp_path, "", phrases)
+    assert (len(held_out.sentences), held_out.left_out) == (len(CATEGORIES), 1)
+    (tmp_path / "en.yaml").write_text("praise: |\n  thanks\n", encoding="utf-8")
+    with pytest.raises(ConfigurationInvalid, match=r"en\.yaml"):
+        load_sentences(tmp_path, "", phrases)

@@ -1,0 +1,66 @@
+"""Long work stands aside for questions, within a bound."""
+
+from __future__ import annotations
+
+import threading
+from time import monotonic
+
+from aico_memory.runtime.courtesy import Courtesy
+
+WAIT = 60.0
+
+
+def test_nobody_is_waited_for_where_nobody_asks() -> None:
+    started = monotonic()
+    Courtesy(60_000).give_way()
+    assert monotonic() - started < WAIT
+
+
+def test_work_waits_until_the_last_question_is_answered() -> None:
+    courtesy = Courtesy(60_000)
+    order: list[str] = []
+    begun, worked = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        courtesy.give_way()
+        order.append("work")
+        worked.set()
+
+    with courtesy.serving():
+        with courtesy.serving():
+            thread = threading.Thread(target=work)
+            thread.start()
+            assert begun.wait(WAIT)
+        order.append("first answered")
+        assert not worked.is_set()
+        order.append("second answered")
+    assert worked.wait(WAIT)
+    thread.join(WAIT)
+    assert order == ["first answered", "second answered", "work"]
+
+
+def test_a_question_that_takes_long_is_waited_for_no_longer_than_the_bound() -> None:
+    started = monotonic()
+    courtesy = Courtesy(50)
+    with courtesy.serving():
+        courtesy.give_way()
+    assert 0.05 <= monotonic() - started < WAIT
+
+
+def test_a_bound_of_zero_never_waits() -> None:
+    courtesy = Courtesy(0)
+    with courtesy.serving():
+        courtesy.give_way()
+
+
+def test_a_question_that_fails_is_not_waited_for_any_more() -> None:
+    courtesy = Courtesy(60_000)
+    try:
+        with courtesy.serving():
+            raise ValueError
+    except ValueError:
+        pass
+    started = monotonic()
+    courtesy.give_way()
+    assert monotonic() - started < WAIT
