@@ -239,6 +239,8 @@ _MISPLACED = frozenset({errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETO
 def from_os_error(error: OSError) -> AicoMemoryError:
     """What the operating system refused, as one of ours that says which file and what to do."""
     detail = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    if isinstance(error, TimeoutError):
+        return DeadlineExceeded(detail or "Nothing came in time")
     if error.errno in _FULL:
         return StorageFull(detail)
     if error.errno == errno.EROFS:

@@ -18,19 +18,23 @@ from aico_memory.clock import SharedManualClock, from_us
 from aico_memory.contracts.recording import stream_event_id
 from aico_memory.contracts.v1 import recording_pb2
 from aico_memory.contracts.wire import OutgoingRecord
-from aico_memory.errors import AicoMemoryError, InvalidMessage, NotAuthorised, NotFound
+from aico_memory.errors import AicoMemoryError, BusUnavailable, InvalidMessage, NotAuthorised, NotFound
 from aico_memory.paths import Home
 from aico_memory.runtime.clocks import MANUAL, clock_for, clock_mode
 from aico_memory.runtime.links import OPERATOR, make_link, open_link
 from aico_memory.runtime.processes import restart_process
 from aico_memory.runtime.settling import quiet, schedule_caught_up
 from aico_memory.runtime.sleeping import await_sleep, start_sleep
-from aico_memory.runtime.waiting import until
+from aico_memory.runtime.waiting import answered, until
 from aico_memory.vault.curve_keys import IdentityKeys, add_identity, list_identities, load_identity
 
 DEFAULT = "default"
-ANSWER_SECONDS = 30.0
+# A replay is not in a hurry: what it waits for has this long, and a frame that was given up would make another stream of it.
 REST_SECONDS = 120.0
+# How long one attempt to connect is waited for before its reason is looked at.
+ATTEMPT_SECONDS = 2.0
+# Longest wait for the broker before the first frame.
+REACH_SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -78,7 +82,7 @@ class Player:
         """Publish and honour every frame, and wait until the deployment rests."""
         with self._open:
             self._admit()
-            self._operator = self._open.enter_context(open_link(self._home, OPERATOR, 10.0))
+            self._operator = self._open.enter_context(open_link(self._home, OPERATOR, REACH_SECONDS))
             if self._hands is not None and self._hands.now_us() > self._header.clock_start_us:
                 self._hands.set(from_us(self._header.clock_start_us))
             self._reach(self._header.clock_start_us)
@@ -126,7 +130,7 @@ class Player:
         elif what == "raw":
             self._settle()
             keys = load_identity(self._home, DEFAULT)
-            self._compare(frame, send_raw_frame(read_address(self._home), keys, frame.raw))
+            self._compare(frame, send_raw_frame(read_address(self._home), keys, frame.raw, REST_SECONDS))
         elif what == "record":
             self._publish(frame)
         else:
@@ -147,7 +151,7 @@ class Player:
         """Hear of everything that was published so far."""
         for frame, future in self._pending:
             try:
-                future.result(ANSWER_SECONDS)
+                answered(future, REST_SECONDS, f"Frame {frame.ordinal}")
                 self._compare(frame, "")
             except AicoMemoryError as error:
                 self._compare(frame, error.code)
@@ -170,7 +174,7 @@ class Player:
             quiet(self._operator, REST_SECONDS)
         elif kind == "restart":
             quiet(self._operator, REST_SECONDS)
-            restart_process(self._home, mark.restart)
+            restart_process(self._home, mark.restart, REST_SECONDS)
             until(lambda: True if self._operator.connected else None, REST_SECONDS, "The bus is not back")
         elif kind == "advance_us":
             self._reach(self._clock.now_us() + mark.advance_us)
@@ -195,15 +199,18 @@ class Player:
 
             def started() -> bool | None:
                 try:
-                    link.start(2.0)
+                    link.start(ATTEMPT_SECONDS)
                 except NotAuthorised:
                     # A key that was added a moment ago is let in when the broker has read the list.
                     if known:
                         return None
                     raise
+                except BusUnavailable:
+                    # It runs, the operator is connected: it is busy, or just starting again.
+                    return None
                 return True
 
-            until(started, 10.0, f"The identity {sender} is not let in", step=0.1)
+            until(started, REST_SECONDS, f"The identity {sender} is not let in", step=0.1)
             self._links[sender] = link
         return self._links[sender]
 

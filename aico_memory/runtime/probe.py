@@ -8,7 +8,8 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any
 
 from aico_memory.contracts.v1 import bus_pb2
-from aico_memory.errors import AicoMemoryError, DeadlineExceeded
+from aico_memory.errors import AicoMemoryError
+from aico_memory.runtime.waiting import answered
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
@@ -18,7 +19,8 @@ ANSWER_SECONDS = 5.0
 
 def worker_status(link: Link, process: str, seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
     """What one worker says of itself."""
-    answer = link.request(bus_pb2.WorkerStatusRequest(process=process), timeout=seconds).result(seconds + 1)
+    asked = link.request(bus_pb2.WorkerStatusRequest(process=process), timeout=seconds)
+    answer = answered(asked, seconds + 1, f"The question how {process} is")
     status: dict[str, Any] = json.loads(answer.detail_json)
     return status
 
@@ -39,7 +41,4 @@ def worker_statuses(link: Link, processes: Sequence[str], seconds: float = ANSWE
 
 def broker_says(link: Link, verb: str, body: dict[str, Any] | None = None, seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
     """The broker's answer to a control verb."""
-    try:
-        return link.control(verb, body or {}).result(seconds)
-    except FutureTimeout:
-        raise DeadlineExceeded(f"The broker has not answered `{verb}` within {seconds:g} s") from None
+    return answered(link.control(verb, body or {}), seconds, f"The broker's `{verb}`")

@@ -8,12 +8,14 @@ from aico_memory.bus.read_only import WriteStop
 from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.errors import BusUnavailable, DeadlineExceeded
 from aico_memory.runtime.probe import broker_says
-from aico_memory.runtime.waiting import until
+from aico_memory.runtime.waiting import answered, until
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
 
 ASK_SECONDS = 5.0
+# A question that met a broker or worker which is just starting again is asked once more.
+LATER = (BusUnavailable, DeadlineExceeded)
 NEVER = 2**62
 # The look that was going on, and one whole one.
 LOOKS = 2
@@ -24,11 +26,14 @@ def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -
 
     What is settled may have led to new records, see `quiet`. ReadOnly where all writing is stopped and records wait.
     """
-    until(
-        lambda: True if _all_settled(broker_says(link, "consumers"), sequence, only) else None,
-        seconds,
-        f"{only or 'The consumers'} did not catch up to {sequence}",
-    )
+
+    def caught_up() -> bool | None:
+        try:
+            return True if _all_settled(broker_says(link, "consumers"), sequence, only) else None
+        except LATER:
+            return None
+
+    until(caught_up, seconds, f"{only or 'The consumers'} did not catch up to {sequence}")
 
 
 def quiet(link: Link, seconds: float) -> int:
@@ -40,7 +45,7 @@ def quiet(link: Link, seconds: float) -> int:
             if not _all_settled(first, int(first["head"]), ""):
                 return None
             again = broker_says(link, "consumers")
-        except (BusUnavailable, DeadlineExceeded):
+        except LATER:
             return None
         head = int(again["head"])
         return head if head == int(first["head"]) and _all_settled(again, head, "") else None
@@ -57,8 +62,9 @@ def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
 
     def next_firing() -> int | None:
         try:
-            page = link.request(sleep_pb2.JobsRequest(history=1000), timeout=ASK_SECONDS).result(ASK_SECONDS + 1)
-        except DeadlineExceeded:
+            asked = link.request(sleep_pb2.JobsRequest(history=1000), timeout=ASK_SECONDS)
+            page = answered(asked, ASK_SECONDS + 1, "The question for jobs")
+        except LATER:
             return None
         times = [job.next_us for job in page.jobs if job.enabled and job.next_us]
         outcomes = {firing.outcome for firing in page.firings if not firing.finished_us}
@@ -71,7 +77,13 @@ def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
             return None
         return 0 if "planned" in outcomes else min(times, default=NEVER)
 
-    if not any(consumer["name"] == "scheduler" for consumer in broker_says(link, "consumers")["consumers"]):
+    def scheduled() -> bool | None:
+        try:
+            return any(consumer["name"] == "scheduler" for consumer in broker_says(link, "consumers")["consumers"])
+        except LATER:
+            return None
+
+    if not until(scheduled, seconds, "The broker has not told who consumes"):
         return NEVER
     return until(next_firing, seconds, "The scheduler has not fired what is due")
 

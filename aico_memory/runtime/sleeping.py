@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.domain.sleep.names import require_phases
-from aico_memory.errors import DeadlineExceeded, NotFound
-from aico_memory.runtime.waiting import until
+from aico_memory.errors import BusUnavailable, DeadlineExceeded, NotFound
+from aico_memory.runtime.waiting import answered, until
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
@@ -29,7 +29,8 @@ def start_sleep(link: Link, event_id: uuid.UUID, now_us: int, users: Sequence[st
     require_phases(phases)
     firing = f"manual/{event_id}"
     start = sleep_pb2.ConsolidationStart(firing_id=firing, planned_at_us=now_us, user_ids=users, phases=phases, manual=True)
-    link.publish([make_record(start, event_id=event_id, occurred_us=now_us)])[0].result(ASK_SECONDS)
+    published = link.publish([make_record(start, event_id=event_id, occurred_us=now_us)])[0]
+    answered(published, ASK_SECONDS, "The start of the sleep")
     return firing
 
 
@@ -41,7 +42,7 @@ def await_sleep(link: Link, firing: str, seconds: float, progressed: Callable[[i
             (run,) = _asked(link, sleep_pb2.RunsRequest(firing_id=firing, limit=1, brief=True)).runs
             progressed(run.users_done)
             return _asked(link, sleep_pb2.RunsRequest(run_id=run.run_id)).runs[0] if run.status in ENDED else None
-        except (NotFound, DeadlineExceeded):
+        except (NotFound, BusUnavailable, DeadlineExceeded):
             # Not begun yet, or the worker is just starting again.
             return None
 
@@ -49,7 +50,7 @@ def await_sleep(link: Link, firing: str, seconds: float, progressed: Callable[[i
 
 
 def _asked(link: Link, request: sleep_pb2.RunsRequest) -> sleep_pb2.RunsPage:
-    page: sleep_pb2.RunsPage = link.request(request, timeout=ASK_SECONDS).result(ASK_SECONDS + 1)
+    page: sleep_pb2.RunsPage = answered(link.request(request, timeout=ASK_SECONDS), ASK_SECONDS + 1, "The question for runs")
     return page
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from time import monotonic
 from typing import TypeVar
 
@@ -25,3 +27,11 @@ def until(condition: Callable[[], T | None], seconds: float, otherwise: str, ste
             raise DeadlineExceeded(f"{otherwise} within {seconds:g} s")
         pause.wait(step)
     return result
+
+
+def answered(future: Future[T], seconds: float, what: str) -> T:
+    """What came of a request or a publish; its typed error, or DeadlineExceeded where nothing came in time."""
+    try:
+        return future.result(seconds)
+    except FutureTimeout:
+        raise DeadlineExceeded(f"{what} has not been answered within {seconds:g} s") from None
