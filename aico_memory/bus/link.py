@@ -82,6 +82,11 @@ class Link:
         return self._last_welcome.epoch if self._last_welcome else 0
 
     @property
+    def request_seconds(self) -> float:
+        """The deadline of a request that names none (link.request_seconds)."""
+        return self._settings.request_seconds
+
+    @property
     def connected(self) -> bool:
         """A broker answers at this moment."""
         return self._welcome is not None

@@ -11,6 +11,7 @@ from aico_memory.contracts.v1 import envelope_pb2
 from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.errors import InvalidMessage
 from aico_memory.ids import new_id
+from aico_memory.runtime.waiting import answered
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
@@ -34,5 +35,5 @@ def resend(link: Link, letter: dict[str, Any], now_us: int) -> uuid.UUID:
     record = OutgoingRecord(
         fresh.bytes, letter["topic"], letter.get("user_id", ""), envelope.SerializeToString(deterministic=True)
     )
-    link.publish([record])[0].result(30.0)
+    answered(link.publish([record])[0], 30.0, "The publish")
     return fresh

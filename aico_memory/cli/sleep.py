@@ -18,6 +18,7 @@ from aico_memory.domain.sleep.names import NAMES
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage
 from aico_memory.ids import derive_id, new_id
 from aico_memory.runtime.clocks import clock_for
+from aico_memory.runtime.probe import ask, broker_says
 from aico_memory.runtime.sleep_accounts import (
     estimate_account,
     jobs_account,
@@ -25,7 +26,8 @@ from aico_memory.runtime.sleep_accounts import (
     run_account,
     status_account,
 )
-from aico_memory.runtime.sleeping import ASK_SECONDS, await_sleep, start_sleep
+from aico_memory.runtime.sleeping import await_sleep, start_sleep
+from aico_memory.runtime.waiting import answered
 
 PANEL = "Sleep and jobs"
 PHASE_HELP = f"Only this phase; may be repeated. Phases: {', '.join(NAMES)}."
@@ -53,7 +55,7 @@ def run_sleep(face: Face, users: list[str], phases: list[str], wait_seconds: flo
     """Start a manual consolidation and, where asked, wait for its end; its account."""
     now = clock_for(face.home).now_us()
     with face.operator() as link:
-        stop = WriteStop(**link.control("read_only_state", {}).result(ASK_SECONDS))
+        stop = WriteStop(**broker_says(link, "read_only_state"))
         if stop.on:
             raise stop.error()
         firing = start_sleep(link, new_id(now), now, users, phases)
@@ -78,7 +80,7 @@ def runs(
     """The last runs, or one with all that it did."""
     face = face_of(context)
     with face.operator() as link:
-        page = link.request(sleep_pb2.RunsRequest(limit=limit, run_id=run_id)).result(10.0)
+        page = ask(link, sleep_pb2.RunsRequest(limit=limit, run_id=run_id))
     found = [run_account(run) for run in page.runs]
     if run_id:
         face.show(found[0], lambda data: _print_run(face, data))
@@ -114,7 +116,7 @@ def status(context: typer.Context, user: Annotated[str, typer.Option("--user", "
     """What consolidation does at this moment, and when it did it last."""
     face = face_of(context)
     with face.operator() as link:
-        found = link.request(sleep_pb2.SleepStatusRequest(user_id=user), user=user).result(10.0)
+        found = ask(link, sleep_pb2.SleepStatusRequest(user_id=user), user=user)
     face.show(status_account(found, user), lambda data: _print_status(face, data))
 
 
@@ -140,7 +142,7 @@ def pending(context: typer.Context, user: Annotated[str, typer.Option("--user", 
     after = ""
     with face.operator() as link:
         while True:
-            page = link.request(sleep_pb2.PendingRequest(user_id=user, after=after), user=user).result(10.0)
+            page = ask(link, sleep_pb2.PendingRequest(user_id=user, after=after), user=user)
             found += pending_account(page)
             after = page.next
             if not after:
@@ -159,7 +161,7 @@ def estimate(
     face = face_of(context)
     request = sleep_pb2.EstimateRequest(user_ids=user or [], phases=phase or [], manual=True)
     with face.operator() as link:
-        found = link.request(request, timeout=30.0).result(31.0)
+        found = ask(link, request, seconds=30.0)
     face.show(estimate_account(found), lambda data: _print_estimate(face, data))
 
 
@@ -224,10 +226,10 @@ def jobs(
             return
     with face.operator() as link:
         if reload:
-            state = link.request(sleep_pb2.ReloadSchedule(), timeout=10.0).result(11.0)
+            state = ask(link, sleep_pb2.ReloadSchedule())
             if state.error:
                 raise ConfigurationInvalid(f"{state.error}; the schedule of before stays in force")
-        page = link.request(sleep_pb2.JobsRequest(history=history)).result(10.0)
+        page = ask(link, sleep_pb2.JobsRequest(history=history))
     account = jobs_account(page)
     # 0 stands for "not said" in the contract.
     face.show({**account, "firings": account["firings"][:history]}, lambda data: _print_jobs(face, data))
@@ -262,7 +264,7 @@ def reindex(
     command_message = semantic_pb2.Reindex(firing_id=f"manual/{event_id}", planned_at_us=now, rebuild=rebuild)
     with face.operator() as link, progress(face, "re-indexing"):
         record = make_record(command_message, event_id=event_id, occurred_us=now)
-        acknowledged = link.publish([record])[0].result(30.0)
+        acknowledged = answered(link.publish([record])[0], 30.0, "The publish")
         # The semantic worker says under this id that the job has ended, whatever restarts lay in between.
         await_record(link, FINISHED, derive_id(event_id, "finished"), acknowledged.global_sequence, timeout)
     face.show({"event_id": str(event_id), "done": True}, lambda _: face.say("Done."))

@@ -24,6 +24,7 @@ from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.ids import new_id
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.probe import broker_says
+from aico_memory.runtime.waiting import answered
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
@@ -71,7 +72,9 @@ def publish(
     owner = user or str(getattr(message, "user_id", ""))
     with face.operator() as link:
         if declared.reply is not None and not declared.durable:
-            answer = link.request(message, user=owner, timeout=timeout, event_id=event_id).result(timeout + 1)
+            answer = answered(
+                link.request(message, user=owner, timeout=timeout, event_id=event_id), timeout + 1, f"The question on {topic}"
+            )
             face.show(json_format.MessageToDict(answer, preserving_proto_field_name=True))
             return
         record = make_record(message, event_id=event_id, occurred_us=now, user=owner)
@@ -79,7 +82,7 @@ def publish(
             link.send(record)
             face.show({"event_id": str(event_id)}, lambda data: face.write(data["event_id"]))
             return
-        acknowledged = link.publish([record])[0].result(timeout)
+        acknowledged = answered(link.publish([record])[0], timeout, f"The publish on {topic}")
     report = {"event_id": str(event_id), "global_sequence": acknowledged.global_sequence,
               "topic_sequence": acknowledged.topic_sequence}  # fmt: skip
     face.show(report, lambda data: face.write(f"{data['event_id']}  {data['global_sequence']}"))

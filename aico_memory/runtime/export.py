@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.errors import DeadlineExceeded
-from aico_memory.runtime.waiting import answered
+from aico_memory.runtime.probe import ask
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
@@ -44,9 +44,7 @@ def canonical_export(
 def _page(link: Link, worker: str, user: str, after: str) -> bus_pb2.ExportPage:
     request = bus_pb2.ExportRequest(process=worker, user_id=user, after=after, limit=PAGE)
     try:
-        page: bus_pb2.ExportPage = answered(
-            link.request(request, timeout=PAGE_SECONDS), PAGE_SECONDS + 1, "The question for the next page"
-        )
+        page: bus_pb2.ExportPage = ask(link, request, seconds=PAGE_SECONDS)
     except DeadlineExceeded:
         raise DeadlineExceeded(f"The process {worker} has not answered the export", f"aico-memory restart {worker}") from None
     return page

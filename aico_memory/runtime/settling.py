@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from aico_memory.bus.read_only import WriteStop
 from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.errors import BusUnavailable, DeadlineExceeded
-from aico_memory.runtime.probe import broker_says
-from aico_memory.runtime.waiting import answered, until
+from aico_memory.runtime.probe import ask, broker_says
+from aico_memory.runtime.waiting import until
 
 if TYPE_CHECKING:
     from aico_memory.bus.link import Link
@@ -29,7 +29,7 @@ def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -
 
     def caught_up() -> bool | None:
         try:
-            return True if _all_settled(broker_says(link, "consumers"), sequence, only) else None
+            return True if _all_settled(broker_says(link, "consumers", seconds=ASK_SECONDS), sequence, only) else None
         except LATER:
             return None
 
@@ -41,10 +41,10 @@ def quiet(link: Link, seconds: float) -> int:
 
     def rests() -> int | None:
         try:
-            first = broker_says(link, "consumers")
+            first = broker_says(link, "consumers", seconds=ASK_SECONDS)
             if not _all_settled(first, int(first["head"]), ""):
                 return None
-            again = broker_says(link, "consumers")
+            again = broker_says(link, "consumers", seconds=ASK_SECONDS)
         except LATER:
             return None
         head = int(again["head"])
@@ -62,8 +62,7 @@ def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
 
     def next_firing() -> int | None:
         try:
-            asked = link.request(sleep_pb2.JobsRequest(history=1000), timeout=ASK_SECONDS)
-            page = answered(asked, ASK_SECONDS + 1, "The question for jobs")
+            page = ask(link, sleep_pb2.JobsRequest(history=1000), seconds=ASK_SECONDS)
         except LATER:
             return None
         times = [job.next_us for job in page.jobs if job.enabled and job.next_us]
@@ -79,7 +78,9 @@ def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
 
     def scheduled() -> bool | None:
         try:
-            return any(consumer["name"] == "scheduler" for consumer in broker_says(link, "consumers")["consumers"])
+            return any(
+                consumer["name"] == "scheduler" for consumer in broker_says(link, "consumers", seconds=ASK_SECONDS)["consumers"]
+            )
         except LATER:
             return None
 

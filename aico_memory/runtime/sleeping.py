@@ -11,6 +11,7 @@ from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.domain.sleep.names import require_phases
 from aico_memory.errors import BusUnavailable, DeadlineExceeded, NotFound
+from aico_memory.runtime.probe import ask
 from aico_memory.runtime.waiting import answered, until
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def await_sleep(link: Link, firing: str, seconds: float, progressed: Callable[[i
 
 
 def _asked(link: Link, request: sleep_pb2.RunsRequest) -> sleep_pb2.RunsPage:
-    page: sleep_pb2.RunsPage = answered(link.request(request, timeout=ASK_SECONDS), ASK_SECONDS + 1, "The question for runs")
+    page: sleep_pb2.RunsPage = ask(link, request, seconds=ASK_SECONDS)
     return page
 
 

@@ -51,8 +51,9 @@ class Replayed:
 def play(deployment: Deployment, stream: Path) -> dict[str, Any]:
     """The account of a replay; a frame that ended otherwise is told by its own test, anything else here and now."""
     done = deployment.run("replay", str(stream), "--json", seconds=PATIENCE_SECONDS)
-    assert "unexpected" in done.json, f"{stream.name}: {done.code} {done.out}\n{done.err}\n{deployment.last_words()}"
-    return dict(done.json)
+    account: dict[str, Any] = done.json if done.out else {}
+    assert "unexpected" in account, f"{stream.name}: {done.code} {done.out}\n{done.err}\n{deployment.last_words()}"
+    return account
 
 
 def replay_all(root: Path) -> Replayed:

@@ -53,6 +53,12 @@ def test_what_the_system_refuses_is_a_typed_error_that_names_the_file(number: in
     assert error.mend
 
 
+def test_a_wait_of_the_system_that_ended_without_anything_is_a_passed_deadline() -> None:
+    error = from_os_error(TimeoutError())
+    assert type(error) is errors.DeadlineExceeded
+    assert error.detail
+
+
 def test_an_environment_variable_that_is_no_yaml_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationInvalid, match="AICO_MEMORY_SET__bus__max_bytes"):
         load_settings(Home(tmp_path), {"AICO_MEMORY_SET__bus__max_bytes": "["})
