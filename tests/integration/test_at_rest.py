@@ -109,7 +109,7 @@ def live(run: Deployment) -> dict[str, str]:
         client.feedback(user, event, chosen["skill_id"], 1, **thumb)
         client.update(memory["id"], f"The bees moved to the {marks['update']}", user, **group)
         client.delete(second["id"], user, reason=marks["reason"], **group)
-        slept = client.sleep_now(user, wait=True, timeout_seconds=60)
+        slept = client.sleep_now(user, wait=True, timeout_seconds=120)
         assert slept["status"] == "complete"
         # What is refused or cannot be applied may leave traces in logs, audit and dead letters.
         with pytest.raises(InvalidMessage):

@@ -79,7 +79,7 @@ def test_a_dead_letter_is_listed_shown_and_settled(deployment: Deployment) -> No
     broken = OutgoingRecord(uuid.uuid4().bytes, MESSAGE, "broken", b"\xff\xffno envelope")
     with open_link(deployment.home, "operator") as link:
         link.publish([broken])[0].result(60)
-        quiet(link, 30)
+        quiet(link, 120)
     mine = [entry for entry in deployment.ok("dead-letters", "list", "--json").json if entry["user_id"] == "broken"]
     # Working and semantic memory both hear messages.
     assert {entry["consumer"] for entry in mine} >= {"working", "semantic"}

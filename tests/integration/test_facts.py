@@ -239,7 +239,7 @@ def test_platform_names_of_a_user_are_one_user(make_deployment: MakeDeployment) 
         assert {one["user_id"] for one in client.get_all("discord:7")["results"]} == {"ana"}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_command_line_tells_facts_and_reasons(deployment: Deployment) -> None:
     add = deployment.ok("add", "I live in Leeds.", "--user", "typist", "--timestamp", MARCH, "--wait", "--json").json
     (fact,) = deployment.ok("recall", "Where do I live?", "--user", "typist", "--json").json["results"]
@@ -250,7 +250,7 @@ def test_the_command_line_tells_facts_and_reasons(deployment: Deployment) -> Non
     assert deployment.run("explain", str(uuid.uuid4()), "--user", "typist").code == 5
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_command_line_reviews_and_keeps_policies(deployment: Deployment) -> None:
     shown = deployment.ok("policy", "set", "--user", "reviewer", "--mode", "shadow", "--json").json
     assert shown["effective"]["mode"] == "shadow"

@@ -38,7 +38,7 @@ def trigger(deployment: Deployment, job: str) -> None:
     link = deployment.link()
     try:
         record = make_record(sleep_pb2.TriggerJob(job=job), event_id=uuid.uuid4(), occurred_us=SystemClock().now_us())
-        link.publish([record])[0].result(30)
+        link.publish([record])[0].result(90)
     finally:
         link.close()
 

@@ -95,7 +95,7 @@ def test_messages_as_large_as_the_bus_takes_them_come_back_whole_and_hold_nothin
         context = client.context("ledger2", user, session_id="s", max_tokens=300)
         assert "ledger" in context["text"]
         assert context["tokens"] <= 300
-        assert client.sleep_now(user, wait=True, timeout_seconds=60)["experiences"] == 3
+        assert client.sleep_now(user, wait=True, timeout_seconds=120)["experiences"] == 3
         memory = client.search("ledger1", user, top_k=1)["results"][0]["id"]
         client.update(memory, texts[2], user)
         assert client.get(memory, user)["memory"] == texts[2]
@@ -235,7 +235,7 @@ def test_messages_leave_working_memory_by_the_clock_and_never_before_they_are_co
 
         client.add([said("This is slept over")], user_id="sleeper")
         client.flush(120)
-        slept = client.sleep_now("sleeper", wait=True, timeout_seconds=60)
+        slept = client.sleep_now("sleeper", wait=True, timeout_seconds=120)
         assert (slept["status"], slept["experiences"]) == ("complete", 1)
         assert held("sleeper") == ["This is slept over"]
         # From here on nobody consolidates.
@@ -306,7 +306,7 @@ def sweep_after(operator: Link, clock: SharedManualClock, by: timedelta) -> None
 
 
 def fired_since(operator: Link, now_us: int) -> bool:
-    page = operator.request(sleep_pb2.JobsRequest(history=0), timeout=5).result(60)
+    page = operator.request(sleep_pb2.JobsRequest(history=0), timeout=60).result(90)
     return any(job.name == "working_sweep" and job.next_us > now_us for job in page.jobs)
 
 

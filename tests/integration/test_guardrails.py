@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.deployment import Deployment, MakeDeployment, said
 
-pytestmark = [pytest.mark.deployment, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.deployment, pytest.mark.timeout(900)]
 
 
 def waiting(run: Deployment, user: str, count: int) -> list[str]:

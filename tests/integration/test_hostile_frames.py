@@ -226,8 +226,8 @@ def test_poisoned_messages_end_as_dead_letters_and_hold_nothing_up(deployment: D
             sent += 1
         # The stream behind them goes on.
         after = wrapped(working_pb2.Message(user_id=user, role="user", content="after all that"), MESSAGES, user)
-        link.publish([after])[0].result(30)
-        quiet(operator, 90)
+        link.publish([after])[0].result(90)
+        quiet(operator, 120)
     assert sent > 600
     with deployment.client() as client:
         assert client.messages(user, limit=1)[-1]["content"] == "after all that"
@@ -262,8 +262,8 @@ def test_each_kind_of_poison_is_explained_can_be_sent_again_and_dropped(deployme
         for event, fields in envelopes.items():
             envelope = envelope_pb2.Envelope(event_id=event.bytes, **fields).SerializeToString()
             link.publish([OutgoingRecord(event.bytes, MESSAGES, user, envelope)])
-        link.publish([wrapped(good, MESSAGES, user)])[0].result(30)
-        quiet(operator, 60)
+        link.publish([wrapped(good, MESSAGES, user)])[0].result(90)
+        quiet(operator, 120)
     with deployment.client() as client:
         assert [one["content"] for one in client.messages(user)] == ["good"]
     reasons: dict[tuple[str, str], str] = {
@@ -322,7 +322,7 @@ def test_an_unanswerable_question_is_answered_with_a_typed_error(deployment: Dep
                     except ValueError:
                         continue
             try:
-                link.request(message, user=user, timeout=5).result(60)
+                link.request(message, user=user, timeout=60).result(90)
             except AicoMemoryError as error:
                 assert error.code in {"invalid_message", "not_found"}
             asked += 1

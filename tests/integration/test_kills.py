@@ -9,7 +9,7 @@ import pytest
 from aico_memory.bench.faults.run import PROCESSES, Plan, run_faults
 from tests.support.exports import export_folder
 
-pytestmark = [pytest.mark.deployment, pytest.mark.faults, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.deployment, pytest.mark.faults, pytest.mark.timeout(900)]
 
 
 def test_ten_kills_lose_nothing_double_nothing_and_leave_the_state_of_a_run_without_them(

@@ -151,4 +151,4 @@ def test_the_operators_questions_are_not_answered_to_a_client(deployment: Deploy
 def test_a_client_cannot_ask_a_worker_for_everybodys_state(deployment: Deployment, process: str) -> None:
     with deployment.link("default") as client:
         question = bus_pb2.ExportRequest(process=process, limit=10)
-        refused_at_once(AccessDenied, lambda: client.request(question, timeout=5).result(60))
+        refused_at_once(AccessDenied, lambda: client.request(question, timeout=60).result(90))

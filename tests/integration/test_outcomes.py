@@ -170,7 +170,7 @@ def test_the_job_fired_by_the_scheduler_compacts_and_its_history_tells_the_savin
     link = deployment.link()
     try:
         job = sleep_pb2.TriggerJob(job="outcome_compaction")
-        link.publish([make_record(job, event_id=uuid.uuid4(), occurred_us=SystemClock().now_us())])[0].result(30)
+        link.publish([make_record(job, event_id=uuid.uuid4(), occurred_us=SystemClock().now_us())])[0].result(90)
 
         def ended() -> str | None:
             firings = link.request(sleep_pb2.JobsRequest(history=20)).result(60).firings

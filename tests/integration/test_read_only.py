@@ -13,7 +13,7 @@ from aico_memory.errors import ReadOnly
 from aico_memory.runtime.processes import restart_process
 from tests.support.deployment import Deployment, MakeDeployment, contents, eventually, said
 
-pytestmark = [pytest.mark.deployment, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.deployment, pytest.mark.timeout(900)]
 WRITERS = ("working", "semantic", "behavioral", "consolidation", "scheduler")
 
 

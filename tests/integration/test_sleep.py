@@ -23,7 +23,7 @@ from aico_memory.runtime.sleeping import ENDED, await_sleep, start_sleep
 from scripts.build_stream import Scenario, write_stream
 from tests.support.deployment import Deployment, MakeDeployment, eventually, said
 
-pytestmark = [pytest.mark.deployment, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.deployment, pytest.mark.timeout(1500)]
 
 HEADING = {"name": "night", "start": "2026-05-04T09:00:00+00:00"}
 USERS = ("ana", "ben", "eva")

@@ -17,7 +17,7 @@ from aico_memory.runtime.divergence import first_divergence
 from scripts.build_stream import Scenario, build, read_scenario, write_stream
 from tests.support.deployment import Deployment, MakeDeployment, contents
 
-pytestmark = [pytest.mark.deployment, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.deployment, pytest.mark.timeout(1500)]
 PATIENCE_SECONDS = 500.0
 STREAMS = Path(__file__).resolve().parent.parent / "streams"
 WRITTEN = sorted(STREAMS.glob("*.yaml"))

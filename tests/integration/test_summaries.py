@@ -46,14 +46,14 @@ def test_a_night_sums_up_and_a_model_tells_it_in_its_own_words(make_deployment: 
         client.add([said(text) for text in SAID], "ana", session_id="s1")
         client.flush(120)
         before = client.recall("Where do I live?", "ana")["results"]
-        client.sleep_now(["ana"], phases=["themes"], wait=True, timeout_seconds=60)
+        client.sleep_now(["ana"], phases=["themes"], wait=True, timeout_seconds=120)
         told = eventually(
             lambda: [one for one in summaries(client) if one["memory"] == TOLD], "the model's words did not arrive", 60
         )
         assert "model local" in json.dumps(client.history(told[0]["id"], "ana"))
         assert client.recall("Where do I live?", "ana")["results"] == before
         runs = len([body for body in server.bodies if "memories" in body["messages"][-1]["content"]])
-        client.sleep_now(["ana"], phases=["themes"], wait=True, timeout_seconds=60)
+        client.sleep_now(["ana"], phases=["themes"], wait=True, timeout_seconds=120)
         assert [one["memory"] for one in summaries(client)] == [TOLD]
         assert len([body for body in server.bodies if "memories" in body["messages"][-1]["content"]]) == runs == 1
     lines = [json.loads(line) for line in (deployment.home.logs / "operations.jsonl").read_text().splitlines()]

@@ -35,7 +35,7 @@ def test_a_model_that_is_not_cached_fails_at_once_and_says_what_to_do() -> None:
     with pytest.raises(ModelUnavailable, match="not in the hub's local cache") as caught:
         choose_weights(MISSING, required=True)
     # Without a bound the hub would be asked again and again; how fast it is on a busy machine says nothing.
-    assert monotonic() - started < 10
+    assert monotonic() - started < 60
     assert "hf download" in caught.value.mend
 
 

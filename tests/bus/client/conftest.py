@@ -23,7 +23,7 @@ class Worker:
 
     def __init__(self, home: Home, name: str) -> None:
         self.link = Link(lambda: read_address(home), load_identity(home, name), settings=LinkSettings(), clock=SystemClock())
-        self.link.start(10)
+        self.link.start(60)
         self.name = name
         self.seen: list[Event] = []
 

@@ -55,7 +55,7 @@ def link_as(home: Home, settings: LinkSettings) -> Iterator[Connect]:
         chosen = settings.model_copy(update=changes)
         link = Link(lambda: read_address(home), load_identity(home, name), settings=chosen, clock=SystemClock())
         made.append(link)
-        link.start(5)
+        link.start(60)
         return link
 
     yield make

@@ -117,7 +117,7 @@ def test_a_hopeless_process_is_not_tried_again_and_its_typed_reason_is_shown(sup
 
 
 def test_a_start_that_takes_too_long_names_who_is_late(supervise: StartSupervisor) -> None:
-    supervisor = supervise({"semantic": "never_ready"}, start_timeout_seconds=2.0)
+    supervisor = supervise({"semantic": "never_ready"}, start_timeout_seconds=8.0)
     assert supervisor.wait() == 1
     assert "semantic (starting)" in next(line for line in supervisor.lines if line.startswith("error"))
 
