@@ -29,7 +29,7 @@ def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -
 
     def caught_up() -> bool | None:
         try:
-            return True if _all_settled(broker_says(link, "consumers", seconds=ASK_SECONDS), sequence, only) else None
+            return None if _behind(broker_says(link, "consumers", seconds=ASK_SECONDS), sequence, only) else True
         except LATER:
             return None
 
@@ -37,34 +37,43 @@ def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -
 
 
 def quiet(link: Link, seconds: float) -> int:
-    """Return the head once every consumer has settled all of it and nothing new came of that."""
+    """Return the head once every consumer has settled all of it and nothing new came of that.
+
+    DeadlineExceeded where it does not come to rest and nothing has moved for `seconds`.
+    """
+    seen: object = None
 
     def rests() -> int | None:
+        nonlocal seen
         try:
             first = broker_says(link, "consumers", seconds=ASK_SECONDS)
-            if not _all_settled(first, int(first["head"]), ""):
+            if seen := _behind(first, int(first["head"])):
                 return None
             again = broker_says(link, "consumers", seconds=ASK_SECONDS)
         except LATER:
             return None
         head = int(again["head"])
-        return head if head == int(first["head"]) and _all_settled(again, head, "") else None
+        return head if head == int(first["head"]) and not _behind(again, head) else None
 
-    return until(rests, seconds, "The deployment did not come to rest")
+    return until(rests, seconds, "The deployment did not come to rest", progress=lambda: seen)
 
 
 def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
     """Wait until all that may run at this time has been fired and has ended; when the next job is due (Unix µs).
 
     0 while a job waits for more than its time (an idle machine), far in the future where no scheduler runs.
+    DeadlineExceeded where no firing began or ended for `seconds`.
     """
     clear_since: list[int] = []
+    seen: object = None
 
     def next_firing() -> int | None:
+        nonlocal seen
         try:
             page = ask(link, sleep_pb2.JobsRequest(history=1000), seconds=ASK_SECONDS)
         except LATER:
             return None
+        seen = [(firing.firing_id, firing.finished_us) for firing in page.firings]
         times = [job.next_us for job in page.jobs if job.enabled and job.next_us]
         outcomes = {firing.outcome for firing in page.firings if not firing.finished_us}
         if page.looked_us < now_us or any(moment <= now_us for moment in times) or "fired" in outcomes:
@@ -86,19 +95,22 @@ def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
 
     if not until(scheduled, seconds, "The broker has not told who consumes"):
         return NEVER
-    return until(next_firing, seconds, "The scheduler has not fired what is due")
+    return until(next_firing, seconds, "The scheduler has not fired what is due", progress=lambda: seen)
 
 
-def _all_settled(answer: dict[str, Any], sequence: int, only: str) -> bool:
+def _behind(answer: dict[str, Any], sequence: int, only: str = "") -> list[tuple[str, int, int]]:
+    """Who has not settled everything up to this sequence: name, what it settled last, and what its outbox holds."""
     heads = answer["topics"]
+    behind: list[tuple[str, int, int]] = []
     for consumer in answer["consumers"]:
         if only and consumer["name"] != only:
             continue
         # A consumer hears of its own topics only: the last record of those is what it can reach.
         last = max((int(heads[topic][0]) for topic in consumer["topics"] if topic in heads), default=0)
-        if int(consumer["settled"]) < min(last, sequence) or int(consumer["outbox"]):
+        settled, waiting = int(consumer["settled"]), int(consumer["outbox"])
+        if settled < min(last, sequence) or waiting:
             stop = WriteStop(**answer["read_only"])
-            if stop.on and not int(consumer["outbox"]):
+            if stop.on and not waiting:
                 raise stop.error()
-            return False
-    return True
+            behind.append((consumer["name"], settled, waiting))
+    return behind

@@ -15,15 +15,25 @@ T = TypeVar("T")
 STEP_SECONDS = 0.02
 
 
-def until(condition: Callable[[], T | None], seconds: float, otherwise: str, step: float = STEP_SECONDS) -> T:
+def until(
+    condition: Callable[[], T | None],
+    seconds: float,
+    otherwise: str,
+    step: float = STEP_SECONDS,
+    progress: Callable[[], object] | None = None,
+) -> T:
     """The first result that is not None; DeadlineExceeded where there is none in time.
 
-    For conditions of other processes, which no event of this one announces.
+    For conditions of other processes, which no event of this one announces. With `progress` the time runs anew
+    whenever what that returns has changed: long work that goes on is waited for, work that stands is not.
     """
     deadline = monotonic() + seconds
     pause = threading.Event()
+    before = progress() if progress else None
     while (result := condition()) is None:
-        if monotonic() >= deadline:
+        if progress is not None and (now := progress()) != before:
+            before, deadline = now, monotonic() + seconds
+        elif monotonic() >= deadline:
             raise DeadlineExceeded(f"{otherwise} within {seconds:g} s")
         pause.wait(step)
     return result

@@ -35,3 +35,17 @@ def test_a_condition_is_looked_at_once_even_where_there_is_no_time() -> None:
 def test_a_condition_that_never_holds_is_a_passed_deadline_with_its_reason() -> None:
     with pytest.raises(DeadlineExceeded, match="It is not there within 0 s"):
         until(lambda: None, 0, "It is not there")
+
+
+def test_work_that_goes_on_is_waited_for_and_work_that_stands_is_not() -> None:
+    looks = 0
+
+    def condition() -> int | None:
+        nonlocal looks
+        looks += 1
+        return looks if looks == 5 else None
+
+    # Without any time at all only what moves at every look keeps the wait going.
+    assert until(condition, 0, "It is not there", step=0, progress=lambda: looks) == 5
+    with pytest.raises(DeadlineExceeded):
+        until(lambda: None, 0, "It is not there", step=0, progress=lambda: "as before")
