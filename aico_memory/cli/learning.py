@@ -184,7 +184,8 @@ def behavior_export(
     face.show(found, lambda _: face.write("\n".join(lines)))
 
 
-@command(app, "skill-put", "skill-put 'Answer in rhyme.' --name Rhymes --intent creative --user ana", panel=PANEL)
+@command(app, "skill-put", "skill-put 'Answer in rhyme.' --name Rhymes --intent creative --user ana",
+         "skill-put 'Name weights in grams.' --topic 'baking bread' --user ana", panel=PANEL)  # fmt: skip
 def skill_put(
     context: typer.Context,
     template: str,
@@ -194,6 +195,9 @@ def skill_put(
     intent: Annotated[list[str] | None, typer.Option(help="It applies with this intent; repeatable.")] = None,
     sentiment: Annotated[list[str] | None, typer.Option(help="It applies with this sentiment; repeatable.")] = None,
     time_of_day: Annotated[list[str] | None, typer.Option(help="It applies at this time of day; repeatable.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="A phrase; it applies to messages that are about such things; repeatable.")
+    ] = None,
     style: Annotated[list[str] | None, typer.Option(help="dimension=value from 0 to 1; repeatable, others 0.5.")] = None,
 ) -> None:
     """Create a skill of a user's own."""
@@ -202,7 +206,7 @@ def skill_put(
     with face.client() as client:
         found = client.put_skill(
             user, template, name=name, skill_id=skill_id, intents=intent or (), sentiments=sentiment or (),
-            times_of_day=time_of_day or (), dimensions=named,
+            times_of_day=time_of_day or (), dimensions=named, topics=topic or (),
         )  # fmt: skip
     face.show(found, lambda data: _fields(face, data))
 

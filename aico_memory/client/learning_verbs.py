@@ -12,6 +12,7 @@ from aico_memory.client.results import Skill
 from aico_memory.client.session import Session
 from aico_memory.client.shapes import skill_shape
 from aico_memory.client.validation import (
+    checked_names,
     checked_text,
     checked_user,
     moment_us,
@@ -148,9 +149,12 @@ class LearningVerbs(FeedbackVerbs):
         sentiments: Sequence[str] = (),
         times_of_day: Sequence[str] = (),
         dimensions: Mapping[str, float] | None = None,
+        topics: Sequence[str] = (),
     ) -> Skill:
         """Create a skill of the user's own, or (with `skill_id`) a new version of one. At least one condition is needed.
 
+        `topics` (at most 8 phrases of 200 characters) are compared with what a message is about by their embeddings: beside
+        other conditions the nearest one counts by degrees; alone it makes the skill apply where it is near.
         A `skill_id` may be chosen; one that was given and that the user does not have raises SkillNotFound.
         A new version without a name, or without any condition, keeps those of the version before. `dimensions` by name, all
         of them; None: those of the version before, else neutral.
@@ -161,9 +165,10 @@ class LearningVerbs(FeedbackVerbs):
             skill_id=optional_text(skill_id, "skill_id", 128),
             name=optional_text(name, "name", 128),
             template=checked_text(template, "template", 4000),
-            intents=list(intents),
-            sentiments=list(sentiments),
-            times_of_day=list(times_of_day),
+            intents=checked_names(intents, "intents"),
+            sentiments=checked_names(sentiments, "sentiments"),
+            times_of_day=checked_names(times_of_day, "times_of_day"),
+            topics=checked_names(topics, "topics"),
             dimensions=vector_of(dimensions) if dimensions is not None else (),
         )
         return skill_shape(await self._session.command(command, user))

@@ -82,10 +82,11 @@ class SynchronousLearning:
         sentiments: Sequence[str] = (),
         times_of_day: Sequence[str] = (),
         dimensions: Mapping[str, float] | None = None,
+        topics: Sequence[str] = (),
     ) -> Skill:
         """Create a skill of the user's own, or a new version of one."""
-        verb = self._client.put_skill(user_id, template, name, skill_id, intents, sentiments, times_of_day, dimensions)
-        return self._run(verb)
+        more = (intents, sentiments, times_of_day, dimensions, topics)
+        return self._run(self._client.put_skill(user_id, template, name, skill_id, *more))
 
     def change_skill(self: _Face, user_id: str, skill_id: str, action: str) -> Skill:
         """accept, archive, restore or delete a skill of the user's own; archive or restore a base skill."""

@@ -189,7 +189,8 @@ def check_fields(message: Message) -> None:
         if rules.ranged and not rules.min <= value <= rules.max:
             raise InvalidMessage(f"{where} is {value}; allowed is {rules.min:g} to {rules.max:g}")
         if rules.max_length and len(value) > rules.max_length:
-            raise InvalidMessage(f"{where} has {len(value)} characters; allowed are {rules.max_length}")
+            unit = "characters" if isinstance(value, str | bytes) else "entries"
+            raise InvalidMessage(f"{where} has {len(value)} {unit}; allowed are {rules.max_length}")
         if value and rules.one_of and value not in rules.one_of:
             raise InvalidMessage(f"{where} is {value!r}; allowed are {', '.join(rules.one_of)}")
         if value and rules.zone and not is_zone(value):

@@ -203,7 +203,7 @@ class BehavioralSettings(Section):
         1024,
         ge=0,
         le=1_000_000,
-        description="Texts whose nearness to topics is kept in memory: no model is asked again.",
+        description="Texts of requests whose embedding is kept in memory to compare it with topics: no model is asked again.",
     )
     archive_days: int = Field(90, ge=1, le=36_500, description="Trajectories without feedback are archived after so many days.")
     delete_days: int = Field(365, ge=1, le=36_500, description="Archived trajectories are deleted after so many days more.")

@@ -52,6 +52,7 @@ from services.behavioral.measuring import Measuring
 from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
 from services.behavioral.own_skills import change_status, opened, put, revert
+from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
 from services.behavioral.selection import Selector, remember, request_id_of, skill_message
@@ -62,14 +63,11 @@ from services.behavioral.tastes import Tastes
 from services.behavioral.texts import FeedbackTexts
 from services.behavioral.undoing import undo
 
-SELECT = topic_of(behavioral_pb2.SkillSelectionRequest).name
 FEEDBACK = topic_of(behavioral_pb2.FeedbackEvent).name
 CONSENT = topic_of(behavioral_pb2.ConsentChanged).name
 CLEAN_UP = topic_of(behavioral_pb2.BehavioralCleanUp).name
 UNDO = topic_of(behavioral_pb2.UndoLearning).name
 EDIT = topic_of(behavioral_pb2.EditFeedback).name
-PUT_SKILL = topic_of(behavioral_pb2.PutSkill).name
-CHANGE_SKILL = topic_of(behavioral_pb2.ChangeSkill).name
 STATE = topic_of(behavioral_pb2.PutPreference).name
 CLASSIFY_TEXT = topic_of(behavioral_pb2.ClassifyTextRequest).name
 TREND = topic_of(temporal_pb2.BehaviorTrendRequest).name
@@ -134,7 +132,8 @@ class BehavioralHandlers(Handlers):
         self._shelves = Shelves(catalogue, ports.vault.users.sealer, settings.hierarchical.cached_users)
         chooser = chooser_of(settings)
         self._selector = Selector(catalogue, policy, chooser, self._tastes, settings.seed)
-        self._situations = Situations(self._ask, catalogue, weights, settings)
+        own = OwnTopics(store, self._shelves, ports.vault.users.sealer)
+        self._situations = Situations(self._ask, catalogue, weights, settings, own)
         questions = Questions(
             store, catalogue, self._selector, lambda: Tastes(catalogue, self._starting, settings), settings, self._reader_of,
             ports.settings.bus.reply_bytes,
@@ -153,7 +152,7 @@ class BehavioralHandlers(Handlers):
 
     def prepare(self, events: Sequence[Event]) -> None:
         """Ask the model, before the transaction, for what selection requests leave open."""
-        self._situations.prepare([event for event in events if event.topic == SELECT])
+        self._situations.prepare(events)
         if any(event.topic in nights.TOPICS for event in events):
             self._texts.prepare([event for event in events if event.topic == FEEDBACK])
 
@@ -218,9 +217,9 @@ class BehavioralHandlers(Handlers):
 
     def _select(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         started = perf_counter()
-        situation, answered_by = self._situations.take(event)
-        standing = rows.selection(event.user, request_id_of(event))
         shelf = self._shelves.of(rows, event.user)
+        situation, answered_by = self._situations.take(event, shelf)
+        standing = rows.selection(event.user, request_id_of(event))
         if standing is not None:
             return self._selector.answer(standing, shelf)
         record, consent, candidates = self._selector.select(rows, event, situation, answered_by, shelf)

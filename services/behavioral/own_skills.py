@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from sys import intern
 from typing import Any
@@ -19,6 +19,8 @@ from aico_memory.vault.sealer import Sealer
 
 # How ids begin that were given here, and not chosen by whoever made the skill.
 GIVEN_IDS = ("own_", "proposed_")
+# Characters; as those of base skills.
+LONGEST_TOPIC = 200
 PROPOSED, ACCEPTED, REPLACED, ARCHIVED = "proposed", "accepted", "replaced", "archived"
 
 
@@ -169,14 +171,21 @@ def _words(message: behavioral_pb2.PutSkill, skill_id: str, before: Mapping[str,
     if before and not (message.intents or message.times_of_day or message.sentiments or message.topics):
         kept = {key: before.get(key, []) for key in ("intents", "times_of_day", "sentiments", "topics")}
         return {"name": name, "template": message.template.strip(), **kept}
-    if not (message.intents or message.times_of_day or message.sentiments):
-        # The topics of own skills are kept, and not embedded: alone they would never apply.
-        raise InvalidMessage("The skill states no condition", "Name an intent, a time of day or a sentiment.")
+    topics = tidy_topics(message.topics)
+    if wrong := next((one for one in topics if len(one) > LONGEST_TOPIC), ""):
+        raise InvalidMessage(f"A topic has {len(wrong)} characters", f"{LONGEST_TOPIC} are allowed: a phrase, not a text.")
+    if not (message.intents or message.times_of_day or message.sentiments or topics):
+        raise InvalidMessage("The skill states no condition", "Name an intent, a time of day, a sentiment or a topic.")
     return {
         "name": name,
         "template": message.template.strip(),
         "intents": sorted({label(one) for one in message.intents}),
         "times_of_day": sorted({checked_time_of_day(one) for one in message.times_of_day}),
         "sentiments": sorted({label(one) for one in message.sentiments}),
-        "topics": list(message.topics),
+        "topics": topics,
     }
+
+
+def tidy_topics(topics: Iterable[str]) -> list[str]:
+    """Topics as they are kept and embedded: blanks tidied, each once, empty ones left out."""
+    return [topic for topic in dict.fromkeys(" ".join(one.split()) for one in topics) if topic]

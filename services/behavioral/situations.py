@@ -6,7 +6,6 @@ it works; its answers wait here under the request's event id.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import uuid
 from collections import OrderedDict
@@ -24,12 +23,14 @@ from aico_memory.clock import from_us
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import model_pb2
 from aico_memory.domain.behavioral.marks import NAME, intent_by_marks
+from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.situation import Situation, checked_time_of_day, label, part_of_day
 from aico_memory.domain.behavioral.skill import Catalogue
-from aico_memory.domain.behavioral.trigger import TriggerWeights, topic_could_decide
+from aico_memory.domain.behavioral.trigger import TriggerWeights
 from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded
 from aico_memory.settings.behavioral import BehavioralSettings
-from services.behavioral.topic_vectors import TopicVectors, rows_of
+from services.behavioral.own_topics import SELECT, OwnTopics, text_digest
+from services.behavioral.topic_vectors import Matrix, TopicVectors, rows_of
 
 Ask = Callable[[Message, float], "Future[Any]"]
 CALLER = "caller"
@@ -38,10 +39,9 @@ NEUTRAL_SENTIMENT = "neutral"
 _ASK_AGAIN_SECONDS = 1.0
 # Of the time that the requester waits, this part may be spent on the model.
 _PATIENCE = 0.8
-# Intents for which it is kept whether a topic matters: callers may name any word.
-_INTENTS = 256
-# What is asked, and for which request (None: for all).
-_Question = tuple[str, uuid.UUID | None]
+# What is asked, and for which request (or which topic of somebody's own, or None: for all).
+_Question = tuple[str, uuid.UUID | str | None]
+_ANALYSIS, _VECTOR, _OWN = "analysis", "vector", "own topic"
 _TOPICS: _Question = ("topics", None)
 # The question or its answer was lost; asking again may help.
 _LOST = (FutureTimeout, DeadlineExceeded, BusUnavailable)
@@ -52,29 +52,33 @@ class _Found:
     """What the model said about one request."""
 
     analysis: model_pb2.Analysis | None = None
-    nearness: Mapping[str, float] | None = None
-    topic_wanted: bool = False
+    # Of the text whose topic matters: its unit vector, and which model made it.
+    vector: Matrix | None = None
+    fingerprint: str = ""
+    topic_model: str = ""
+    # Stands for that text.
+    text: bytes = b""
     # How long its batch waited for the model.
     milliseconds: float = 0.0
-    topic_model: str = ""
-    # Stands for the text whose topic matters.
-    text: bytes = b""
 
 
 class Situations:
     """Works out situations; one instance, used by the consumer's thread."""
 
-    def __init__(self, ask: Ask, catalogue: Catalogue, weights: TriggerWeights, settings: BehavioralSettings) -> None:
+    def __init__(
+        self, ask: Ask, catalogue: Catalogue, weights: TriggerWeights, settings: BehavioralSettings, own: OwnTopics
+    ) -> None:
         self._ask = ask
-        self._catalogue = catalogue
+        self._base = Shelf.of(tuple(catalogue))
         self._weights = weights
         self._settings = settings
         self._topics = TopicVectors(catalogue)
+        self._own = own
         self._found: dict[uuid.UUID, _Found] = {}
-        # By digest of a text: how near it is to each skill's topics, under which embedding model.
-        self._near: OrderedDict[bytes, tuple[str, Mapping[str, float], str]] = OrderedDict()
-        # By intent: whether a topic could make a skill apply.
-        self._topic_decides: dict[str, bool] = {}
+        # By digest of a text: its vector, under which embedding model.
+        self._vectors: OrderedDict[bytes, tuple[str, Matrix, str]] = OrderedDict()
+        # That of the embedding model as it answered last.
+        self._fingerprint = ""
         self._closing = threading.Event()
         self.model_is_well = True
         # Time that the situation taken last has cost.
@@ -84,36 +88,39 @@ class Situations:
         """Wait for no answer any more."""
         self._closing.set()
 
-    def prepare(self, requests: Sequence[Event]) -> None:
-        """Ask the model what the callers did not say; what it does not answer in time is left out."""
-        fresh = [event for event in requests if event.event_id not in self._found]
+    def prepare(self, events: Sequence[Event]) -> None:
+        """Ask the model what the callers of a batch's requests did not say; what it does not answer in time is left out."""
+        fresh = [event for event in events if event.topic == SELECT and event.event_id not in self._found]
+        own = self._own.wanted(events)
         if not fresh:
             return
         started = monotonic()
         until = started + self._patience(fresh)
         questions: dict[_Question, Message] = {}
+        compared: list[str] = []
         for event in fresh:
             found = self._found[event.event_id] = _Found()
             tasks = _missing_tasks(event.message)
             if tasks:
-                questions["analysis", event.event_id] = model_pb2.AnalyseRequest(text=event.message.message_text, tasks=tasks)
-            if self._topic_matters(event.message):
-                found.topic_wanted = True
+                questions[_ANALYSIS, event.event_id] = model_pb2.AnalyseRequest(text=event.message.message_text, tasks=tasks)
+            wanted = own.get(event.user)
+            if self._topic_matters(event.message, self._base if wanted is None else wanted.shelf):
+                compared += wanted.texts if wanted is not None else ()
                 text = event.message.topic_text or event.message.message_text
                 found.text = text_digest(text)
-                if self._recall(found):
-                    continue
-                questions["vector", event.event_id] = model_pb2.EmbedRequest(texts=[text], interactive=True)
-                if not self._topics.known:
-                    questions[_TOPICS] = self._topic_question()
-        self._place(self._ask_all(questions, until), until)
+                if not self._recall(found):
+                    questions[_VECTOR, event.event_id] = _embed(text)
+        if any(self._found[event.event_id].text for event in fresh):
+            questions |= self._topic_questions(compared)
+        self._place(self._ask_all(questions, until), compared, until)
         for event in fresh:
             self._found[event.event_id].milliseconds = (monotonic() - started) * 1000
 
-    def take(self, event: Event) -> tuple[Situation, str]:
+    def take(self, event: Event, shelf: Shelf) -> tuple[Situation, str]:
         """The situation of a request and which source answered each part; what was prepared is forgotten.
 
-        Raises InvalidMessage where the caller names a time of day that does not exist.
+        `shelf` has the skills at hand for its user. Raises InvalidMessage where the caller names a time of day that does
+        not exist.
         """
         message, found = event.message, self._found.pop(event.event_id, _Found())
         self.context_ms = found.milliseconds
@@ -125,10 +132,24 @@ class Situations:
         if not sentiment:
             sentiment, sources["sentiment"] = NEUTRAL_SENTIMENT, "default"
         time_of_day = self._time_of_day(event, sources)
-        if found.topic_wanted:
-            sources["topic"] = found.topic_model if found.nearness is not None else "left_out"
+        nearness = self._nearness(found, shelf, sources) if self._topic_matters(message, shelf) else {}
         answered_by = ", ".join(f"{part}={source}" for part, source in sources.items())
-        return Situation(intent, sentiment, time_of_day, found.nearness or {}), answered_by
+        return Situation(intent, sentiment, time_of_day, nearness), answered_by
+
+    def _nearness(self, found: _Found, shelf: Shelf, sources: dict[str, str]) -> Mapping[str, float]:
+        """By skill with topics: how near the text is; skills whose topics are not at hand are left out, which is said."""
+        if found.vector is None:
+            sources["topic"] = "left_out"
+            return {}
+        sources["topic"] = found.topic_model
+        digits = self._settings.cosine_digits
+        base = self._topics.nearness(found.vector, digits) if found.fingerprint == self._topics.fingerprint else {}
+        if not shelf.own_topics:
+            return base
+        own, complete = self._own.nearness(shelf, found.vector, found.fingerprint, digits)
+        if not complete:
+            sources["own_topics"] = "left_out"
+        return {**base, **own}
 
     def _patience(self, events: Sequence[Event]) -> float:
         """Seconds to wait for the model: where somebody waits for an answer, only a little, and not longer than they do."""
@@ -140,55 +161,61 @@ class Situations:
             patience = min(patience, self._settings.model_wait_ms / 1000)
         return max(min([patience, *(_PATIENCE * one / 1e6 for one in allowed)]), self._settings.model_retry_ms / 1000)
 
-    def _topic_matters(self, message: Any) -> bool:
-        if not self._topics.texts:
-            return False
-        if not message.intent:
+    def _topic_matters(self, message: Any, shelf: Shelf | None) -> bool:
+        """Whether a topic could make one of these skills apply; with no intent stated, or not knowing the skills, any could."""
+        if shelf is None:
             return True
-        intent, threshold = label(message.intent), self._settings.trigger.threshold
-        found = self._topic_decides.get(intent)
-        if found is None:
-            found = any(topic_could_decide(skill, intent, self._weights, threshold) for skill in self._catalogue)
-            if len(self._topic_decides) < _INTENTS:
-                self._topic_decides[intent] = found
-        return found
+        if not message.intent:
+            return shelf.has_topics
+        return shelf.topic_could_decide(label(message.intent), self._weights, self._settings.trigger.threshold)
 
-    def _topic_question(self) -> Message:
-        return model_pb2.EmbedRequest(texts=self._topics.texts, interactive=True)
+    def _topic_questions(self, own: Sequence[str]) -> dict[_Question, Message]:
+        """What is to be embedded of topics, as of the model that answered last."""
+        questions: dict[_Question, Message] = {(_OWN, text): _embed(text) for text in self._own.missing(own, self._fingerprint)}
+        if self._topics.texts and (not self._topics.known or self._topics.fingerprint != self._fingerprint):
+            questions[_TOPICS] = model_pb2.EmbedRequest(texts=self._topics.texts, interactive=True)
+        return questions
 
-    def _place(self, answers: Mapping[_Question, Any], until: float) -> None:
+    def _place(self, answers: Mapping[_Question, Any], own: Sequence[str], until: float) -> None:
         self._keep_topics(answers)
-        for (what, event_id), answer in answers.items():
-            if event_id is None:
-                continue
-            found = self._found[event_id]
-            if what == "analysis":
-                found.analysis = answer
-                continue
-            vector = rows_of(answer, 1)
-            if vector is None:
-                continue
-            if answer.fingerprint != self._topics.fingerprint:
-                self._keep_topics(self._ask_all({_TOPICS: self._topic_question()}, until))
-            if answer.fingerprint == self._topics.fingerprint:
-                found.nearness = self._topics.nearness(vector[0], self._settings.cosine_digits)
-                found.topic_model = answer.model or answer.fingerprint
-                self._near[found.text] = (answer.fingerprint, found.nearness, found.topic_model)
-                while len(self._near) > self._settings.cached_topics:
-                    self._near.popitem(last=False)
+        for (what, of), answer in answers.items():
+            if what == _ANALYSIS and isinstance(of, uuid.UUID):
+                self._found[of].analysis = answer
+            elif what == _VECTOR and isinstance(of, uuid.UUID):
+                self._keep_vector(self._found[of], answer)
+        # Another model may have answered than the one that the topics were embedded by.
+        if any(what == _VECTOR for what, _ in answers) and (again := self._topic_questions(own)):
+            self._keep_topics(self._ask_all(again, until))
+
+    def _keep_vector(self, found: _Found, answer: model_pb2.Embeddings) -> None:
+        rows = rows_of(answer, 1)
+        if rows is None:
+            return
+        found.vector, found.fingerprint = rows[0], answer.fingerprint
+        found.topic_model = answer.model or answer.fingerprint
+        self._fingerprint = answer.fingerprint
+        self._vectors[found.text] = (found.fingerprint, rows[0], found.topic_model)
+        while len(self._vectors) > self._settings.cached_topics:
+            self._vectors.popitem(last=False)
 
     def _recall(self, found: _Found) -> bool:
-        """Whether a text was compared before, with the topics as they are embedded now; nobody is asked for it then."""
-        kept = self._near.get(found.text)
-        if kept is None or kept[0] != self._topics.fingerprint:
+        """Whether a text was embedded before by the model that answered last; nobody is asked for it then."""
+        kept = self._vectors.get(found.text)
+        if kept is None or kept[0] != self._fingerprint:
             return False
-        self._near.move_to_end(found.text)
-        _, found.nearness, found.topic_model = kept
+        self._vectors.move_to_end(found.text)
+        found.fingerprint, found.vector, found.topic_model = kept
         return True
 
     def _keep_topics(self, answers: Mapping[_Question, Any]) -> None:
-        if _TOPICS in answers:
-            self._topics.keep(answers[_TOPICS])
+        for (what, of), answer in answers.items():
+            if (what, of) == _TOPICS:
+                self._topics.keep(answer)
+            elif what == _OWN and isinstance(of, str):
+                self._own.keep(of, answer)
+            else:
+                continue
+            self._fingerprint = answer.fingerprint
 
     def _ask_all(self, questions: Mapping[_Question, Message], until: float) -> dict[_Question, Any]:
         """All answers that come until then; what got no answer is asked again, what was refused is not."""
@@ -248,9 +275,8 @@ class Situations:
         return part_of_day(moment.astimezone(zone).hour)
 
 
-def text_digest(text: str) -> bytes:
-    """16 bytes that stand for a text: nobody's words are kept for longer than their request."""
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+def _embed(text: str) -> Message:
+    return model_pb2.EmbedRequest(texts=[text], interactive=True)
 
 
 def _missing_tasks(message: Any) -> list[str]:

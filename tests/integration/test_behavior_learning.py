@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from aico_memory.errors import InvalidFeedback, NotFound
+from aico_memory.errors import InvalidFeedback, InvalidMessage, NotFound
 from aico_memory.runtime.processes import restart_process
 from tests.support.deployment import Deployment
 
@@ -92,6 +92,10 @@ def test_skills_have_named_dimensions_and_ones_own_can_be_made_and_deleted(deplo
         assert (thumb["skill_id"], thumb["reward"], thumb["undone"]) == (made["skill_id"], 1, False)
         assert client.delete_feedback("maker", thumb["event_id"]) == {"undone": 1, "left": 0}
         assert client.change_skill("maker", made["skill_id"], "delete")["status"] == "deleted"
+        with pytest.raises(InvalidMessage):
+            client.put_skill("maker", "Weights in grams.", topics=["baking bread", ""])
+        baking = deployment.ok("skill-put", "Weights in grams.", "--topic", "baking bread", "--user", "maker", "--json").json
+        assert (baking["topics"], baking["intents"]) == (["baking bread"], [])
     told = deployment.ok("policies", "--json").json
     assert {one["name"] for one in told["policies"]} == {"hierarchical-thompson", "hybrid-40-30-30"}
 

@@ -1155,7 +1155,11 @@ class PutSkill(_message.Message):
     @_builtins.property
     def sentiments(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
-    def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def topics(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Short phrases of at most 200 characters, compared with the message by their embeddings. Alone they make a skill
+        apply from a cosine of the threshold on.
+        """
+
     @_builtins.property
     def dimensions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """Sixteen, or none: those of the version before, else neutral."""

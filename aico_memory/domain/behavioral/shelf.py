@@ -13,7 +13,7 @@ from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.domain.behavioral.prior import Floats
 from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Skill, SkillType, Trigger
-from aico_memory.domain.behavioral.trigger import TriggerWeights, could_reach
+from aico_memory.domain.behavioral.trigger import TriggerWeights, could_reach, topic_could_decide
 
 # Intents for which a shelf remembers what could apply: callers may name any word.
 INTENTS = 64
@@ -70,6 +70,8 @@ class Shelf:
         # By intent (and figures): places of own skills that could apply, and the base skills that could.
         self._likely: dict[_Key, tuple[int, ...]] = {}
         self._likely_base: dict[_Key, tuple[Skill, ...]] = {}
+        # By intent (and figures): whether a topic could make a skill apply.
+        self._topic_decides: dict[_Key, bool] = {}
 
     @classmethod
     def of(cls, base: Sequence[Skill], own: Sequence[Skill] = ()) -> Shelf:
@@ -111,6 +113,30 @@ class Shelf:
         if place is None:
             return None
         return self._base[place] if place < len(self._base) else self.columns.at(place - len(self._base))
+
+    @cached_property
+    def own_topics(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The person's own skills that state topics: id and topics."""
+        triggers = zip(self.columns.ids, self.columns.triggers, strict=True)
+        return tuple((skill_id, trigger.topics) for skill_id, trigger in triggers if trigger.topics)
+
+    @cached_property
+    def has_topics(self) -> bool:
+        """Whether any skill states a topic."""
+        return bool(self.own_topics) or any(skill.trigger.topics for skill in self._base)
+
+    def topic_could_decide(self, intent: str, weights: TriggerWeights, threshold: float) -> bool:
+        """Whether some skill here could apply with this intent if its topic were met; worked out once for each intent."""
+        if self._beneath is not None and self._beneath.topic_could_decide(intent, weights, threshold):
+            return True
+        key = (intent, weights, threshold)
+        found = self._topic_decides.get(key)
+        if found is None:
+            own = (self.columns.at(place) for place, one in enumerate(self.columns.triggers) if one.topics)
+            skills = self._base if self._beneath is None else own
+            found = any(topic_could_decide(skill, intent, weights, threshold) for skill in skills)
+            _remember(self._topic_decides, key, found)
+        return found
 
     def likely(self, situation: Situation, weights: TriggerWeights, threshold: float) -> tuple[Skill, ...]:
         """All that could apply with this intent, in their order; which ones is worked out once for each intent."""
