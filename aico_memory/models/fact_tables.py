@@ -171,6 +171,7 @@ def _beliefs(content: Mapping[str, Any]) -> Beliefs:
         values[str(predicate)] = Plausible(
             of_people=bool(entry.get("of_people")), present=words(entry, "present"), trusted=words(entry, "trusted"),
             not_with=words(entry, "not_with"), not_after=words(entry, "not_after"),
+            lasting=tuple(map(str, entry.get("lasting", ()))),
             open_to_all=bool(entry.get("open_to_all")), no_opinions=bool(entry.get("no_opinions")),
             named=entry.get("named", ""), doing=tuple(map(str, entry.get("doing", ()))), bare_after=words(entry, "bare_after"),
             number=bool(entry.get("number")), beside=words(entry, "beside"), type=tuple(map(str, entry.get("type", ()))),
@@ -178,7 +179,8 @@ def _beliefs(content: Mapping[str, Any]) -> Beliefs:
             most_words=int(entry.get("most_words", 0)),
         )  # fmt: skip
     lists = {name: words(content, name) for name in ("nobody", "within", "opinions", "degrees")}
-    return Beliefs(**lists, values=values)
+    endings = tuple(map(str, content.get("past_endings", ())))
+    return Beliefs(**lists, past_endings=endings, head_last=bool(content.get("head_last")), values=values)
 
 
 def _tellings(content: Mapping[str, Any]) -> Tellings:

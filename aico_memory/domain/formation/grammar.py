@@ -59,6 +59,8 @@ class Plausible:
     open_to_all: bool = False
     no_opinions: bool = False
     not_after: frozenset[str] = frozenset()
+    # Endings by which it is told what something was like then ("bahçe çiçekliydi"), believed of one's own people only.
+    lasting: tuple[str, ...] = ()
     # Words at most; 0: any number.
     most_words: int = 0
 
@@ -74,6 +76,9 @@ class Beliefs:
     # Words that say how somebody finds something, and words of degree before them.
     opinions: frozenset[str] = frozenset()
     degrees: frozenset[str] = frozenset()
+    # Endings by which a value is told of the past ("inanılmazdı"); whether its last word says what it is, not the first.
+    past_endings: tuple[str, ...] = ()
+    head_last: bool = False
     # By predicate; by what stands before the colon where there is one ("attribute").
     values: Mapping[str, Plausible] = field(default_factory=dict)
 

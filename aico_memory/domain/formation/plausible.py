@@ -38,10 +38,20 @@ def is_plausible(found: Found, frame: Frame, sentence: str, tables: FormationTab
     words = [word for word in map(trim, said.split()) if word]
     if not words:
         return False
-    if rule.no_opinions and not any(_is_name(word, grammar) for word in written) and _is_opinion(words, grammar):
+    if (
+        rule.no_opinions
+        and not any(_is_name(word, grammar) for word in _telling(written, grammar))
+        and _is_opinion(words, grammar)
+    ):
         # "The view was incredible"
         return False
+    if rule.lasting and words[-1].endswith(rule.lasting) and not _is_own(frame, grammar):
+        # "Bahçe çiçekliydi"
+        return False
     if rule.open_to_all:
+        if frame.verb in rule.present and (frame.past or frame.perfect) and not frame.once:
+            # "Mutfağı topladım" is no hobby, "pul topluyorum" is.
+            return False
         outside = rule.of_people and not frame.subject.possessed and not _is_person(frame, grammar)
         never = {_head(words, grammar)[0], words[0]} & rule.never
         return not (outside or never or _before(f"{said} ", f"{frame.rest} ") in rule.not_after)
@@ -124,8 +134,27 @@ def _head(words: list[str], grammar: Grammar) -> tuple[str, int]:
     return words[cut - 1], cut
 
 
+def _telling(words: list[str], grammar: Grammar) -> list[str]:
+    """The words of which one may be a name; where the last one says what it is, a capital before it is the sentence's."""
+    return words[-1:] if grammar.beliefs.head_last else words
+
+
+def _now(word: str, grammar: Grammar) -> str:
+    """The word without an ending of the past: "inanılmazdı" as "inanılmaz"; itself where it has none."""
+    ending = next((one for one in grammar.beliefs.past_endings if word.endswith(one) and len(word) > len(one) + 2), "")
+    return word.removesuffix(ending)
+
+
+def _is_own(frame: Frame, grammar: Grammar) -> bool:
+    """The speaker or a relation. A name does not tell: what a sentence opens with is written like one."""
+    noun = frame.subject.noun
+    return frame.subject.subject == SPEAKER or noun in grammar.relations or noun in grammar.words["people"]
+
+
 def _is_opinion(words: list[str], grammar: Grammar) -> bool:
     adverbs, beliefs = grammar.words["adverbs"], grammar.beliefs
+    if beliefs.head_last:
+        return bool({words[-1], _now(words[-1], grammar)} & beliefs.opinions)
     first = next((word for word in words if word not in adverbs and word not in beliefs.degrees), "")
     return not first or first in beliefs.opinions or words[0] in beliefs.degrees
 

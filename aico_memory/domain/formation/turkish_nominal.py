@@ -20,6 +20,8 @@ from aico_memory.domain.formation.turkish_words import genitive, harden, maybe_c
 from aico_memory.domain.formation.wording import COMMA, squeeze
 
 COPULA = re.compile(r"^(.{3,}?)(?:y?[ıiuü]m|y?[ıiuü]z)$")
+# "vereyim", "gideyim": what somebody offers to do.
+_OFFER = re.compile(r"^(.{2,}?)y?[ae]y[ıi]m$")
 _HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
 _IS = re.compile(r"[dt][ıiuü]r$")
 # "negatifmiş"
@@ -49,6 +51,8 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
         frame.negated = frame.negated or low[-1].startswith("yok")
         frame.past = low[-1].endswith("dı") or low[-1].endswith("tu")
         return existential(frame, words[:-1], grammar)
+    if (offer := _OFFER.match(low[-1])) and offer[1] in grammar.verbs:
+        return None
     settle(frame)
     frame.verb = "be"
     if low[0] in grammar.words["speaker"]:

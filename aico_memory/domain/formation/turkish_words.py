@@ -42,6 +42,8 @@ _CASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 # "konuşabiliyorum": who can, does.
 _ABLE = re.compile(f"y?{_A}bil(?={_H}(?:r|yor))")
+# "evdeydik": where somebody was, no verb.
+_WAS_AT = re.compile(f"[dt]{_A}yd[ıi](?:m|k|l{_A}r)?$")
 # Nouns whose n is their own: zeytin-den, but evi-n-den.
 _WITH_N = frozenset({"zeytin", "oyun", "koyun", "kadın", "tütün", "yayın", "basın", "düğün", "sabun", "bütün", "kayın"})
 _SHORT = frozenset({"suya", "çaya", "köye"})
@@ -86,7 +88,7 @@ def looks_finite(word: str) -> bool:
 
 def open_stem(word: str) -> Verb | None:
     """An unknown finite verb; its stem is the same in every tense because the last vowel is dropped."""
-    if not looks_finite(word):
+    if not looks_finite(word) or _WAS_AT.search(word):
         return None
     for tense, form in _FORMS[:3] + _FORMS[6:7]:
         if match := form.match(word):

@@ -42,7 +42,17 @@ def confidence_of(frame: Frame, found: Found, value: str, tables: FormationTable
         return INFERRED
     if _is_habit(frame, grammar):
         return INFERRED
-    return INFERRED if any(trim(word)[:1].isupper() for word in value.split()) and grammar.code != "de" else WEAK
+    return INFERRED if any(trim(word)[:1].isupper() for word in _inside(value, frame)) and grammar.code != "de" else WEAK
+
+
+def _inside(value: str, frame: Frame) -> list[str]:
+    """The words of a value whose capital may be a name's, not the sentence's: "Ateşin başında patates közledik".
+
+    An apostrophe stands behind names only ("Onur'la").
+    """
+    words = value.split()
+    opens = trim(next(iter(frame.text.split()), ""))
+    return words[1:] if words and trim(words[0]) == opens and "'" not in opens else words
 
 
 def _is_habit(frame: Frame, grammar: Grammar) -> bool:

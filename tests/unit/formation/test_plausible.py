@@ -8,6 +8,7 @@ import pytest
 
 from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.weight import WEAK
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.paths import Home, config_file, find_home
@@ -167,3 +168,70 @@ def test_ordinary_talk_in_german_makes_no_fact(text: str, tables: FormationTable
 )
 def test_what_is_told_in_german_is_kept(text: str, predicate: str, value: str, tables: FormationTables) -> None:
     assert (predicate, value) in [one[2:] for one in facts(text, tables)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Manzara inanılmazdı.",
+        "Yemekler harikaydı, tadı damağımda kaldı.",
+        "Hava bugün çok güzel.",
+        "Ne güzel bir haber bu!",
+        "Herkes çok nazikti.",
+        "Son konuşmamızdan beri çok şey oldu.",
+        "Fotoğraf çok hoş olmuş.",
+        "Onun desteği benim için çok önemli.",
+        "Kitap beni derinden etkiledi.",
+        "Bugün parkta bir sürü insan vardı.",
+        "İçimde güzel bir his var.",
+        "Dün biraz vaktim vardı, mutfağı topladım.",
+        "Bir sorum var.",
+        "Resim yapmak bir terapi gibi.",
+        "Ekip arkadaşlarım çok yardımcı oldu.",
+        "Bahçe rengârenk çiçeklerle süslüydü.",
+        "Dün gece harika vakit geçirdik.",
+        "Her gün yeni bir şey öğreniyorum.",
+        "Senin için çok sevindim.",
+    ],
+)
+def test_ordinary_talk_in_turkish_makes_no_fact(text: str, tables: FormationTables) -> None:
+    assert facts(text, tables) == []
+
+
+def test_turkish_talk_of_a_home_does_not_take_the_place_of_where_somebody_lives(tables: FormationTables) -> None:
+    assert "home_city" not in [one[2] for one in facts("Evim küçük ama güzel.", tables)]
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate", "value"),
+    [
+        ("Wifi şifresi kaplan42.", "attribute:wifi şifre", "kaplan42"),
+        ("Arabamın rengi siyah.", "attribute:rengi", "siyah"),
+        ("Saçım kısa.", "attribute:saç", "kısa"),
+        ("Tansiyonum yüksek.", "attribute:tansiyon", "yüksek"),
+        ("Memleketim Sivas.", "home_city", "Sivas"),
+        ("Annem emekli öğretmen.", "role", "emekli öğretmen"),
+        ("Yazlığımız Ayvalık'ta.", "location", "Ayvalık"),
+        ("Pasaportum çekmecede.", "location", "çekmece"),
+        ("Toplantı cuma saat 10'da.", "time", "cuma saat 10"),
+        ("Bir motosikletim var.", "owns", "motosiklet"),
+        ("Bahçeli bir evim var.", "owns", "Bahçeli bir ev"),
+        ("Pul topluyorum.", "hobby", "Pul"),
+        ("İspanyolca konuşuyorum.", "language", "İspanyolca"),
+        ("Evliyim.", "be", "Evli"),
+    ],
+)
+def test_what_is_told_in_turkish_is_kept(text: str, predicate: str, value: str, tables: FormationTables) -> None:
+    assert (predicate, value) in [one[2:] for one in facts(text, tables)]
+
+
+def test_a_capital_that_opens_a_turkish_sentence_makes_no_name(tables: FormationTables) -> None:
+    # How sure a reading is decides whether the gate writes it.
+    opening = form(
+        "Ateşin başında patates közledik.", role="user", speaker="", said_at_us=AT_US, zone="UTC", recent=(), tables=tables
+    )
+    inside = form(
+        "Geçen yaz Kemal'le kavga ettik.", role="user", speaker="", said_at_us=AT_US, zone="UTC", recent=(), tables=tables
+    )
+    assert all(fact.confidence_base <= WEAK for fact in opening.facts)
+    assert [fact.confidence_base > WEAK for fact in inside.facts] == [True]
