@@ -52,6 +52,7 @@ from aico_memory.domain.formation.noticing import (
 )
 from aico_memory.domain.formation.parties import mentioned
 from aico_memory.domain.formation.plausible import plausible
+from aico_memory.domain.formation.sharing import shared
 from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
@@ -256,6 +257,7 @@ def _facts(
     bound = validity_of(replace(frame, times=tuple(frame.bounds)), phrases, said_at_us, grammar, False)
     read = name_facts(frame, raw, tables, grammar)
     named = [at_home(found, frame, phrases, said_at_us) for found in plausible(read, frame, sentence, tables, grammar)]
+    values = [found.value for found in named]
     instead = in_its_place(sentence, grammar)
     told = [result.facts, *(read_statements(one, grammar, tables, said_at_us, "UTC").facts for one in recent[-2:] if instead)]
     name = "" if frame.subject.noun or frame.negated else frame.subject.name
@@ -288,8 +290,10 @@ def _facts(
         kept = left or found.left
         other = left != found.value or found.predicate == RETURNED
         found = replace(found, left=kept if found.act == "" and other else "")  # noqa: PLW2901
+        own = shared(found.value, values, frame, phrases, grammar)
+        holds = validity if own is frame else validity_of(own, phrases, said_at_us, grammar, happens(frame, grammar))
         for fact in judge(
-            found, frame, speech, bound if found.temporal else validity, grammar, tables, said_at_us, sentence, sudden
+            found, own, speech, bound if found.temporal else holds, grammar, tables, said_at_us, sentence, sudden
         ):
             made.append(fact)
             result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
