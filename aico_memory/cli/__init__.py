@@ -9,6 +9,7 @@ import typer
 
 from aico_memory.cli.app import app
 from aico_memory.cli.face import Exit, Face, hoist
+from aico_memory.cli.modules import load_commands
 from aico_memory.errors import AicoMemoryError, InvalidMessage, from_os_error
 from aico_memory.paths import find_home
 
@@ -20,36 +21,13 @@ __all__ = ["app", "main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns (or exits with) a documented code, errors as one line."""
-    from aico_memory.cli import (  # noqa: F401  (they register their commands)
-        behavior,
-        bench,
-        bench_deployment,
-        bench_skills,
-        clock,
-        disclosure,
-        doctor,
-        facts,
-        graph,
-        guardrails,
-        keys,
-        learning,
-        lifecycle,
-        memory,
-        outcomes,
-        read_only,
-        review,
-        sleep,
-        status,
-        streams,
-        time_verbs,
-        topics,
-    )  # fmt: skip
-
     given = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in given
     try:
         # Wrong usage is told by typer in a box, and to programs like every other error.
-        ended = app(args=hoist(given), prog_name="aico-memory", standalone_mode=not as_json)
+        arguments = hoist(given)
+        load_commands(arguments)
+        ended = app(args=arguments, prog_name="aico-memory", standalone_mode=not as_json)
         return ended if isinstance(ended, int) else Exit.OK
     except WRONG_USAGE as error:
         return Face(find_home(), as_json=True).fail(

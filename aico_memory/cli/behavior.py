@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -11,8 +11,10 @@ from typer.core import TyperGroup
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
 from aico_memory.cli.memory import User
-from aico_memory.client.learning_verbs import Explanation
 from aico_memory.domain.behavioral.records import NO_CONSENT
+
+if TYPE_CHECKING:
+    from aico_memory.client.learning_verbs import Explanation
 
 PANEL = "Behaviour"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -17,7 +18,7 @@ from aico_memory.runtime.deployment import ENVIRONMENT, LEVELS, HomeLock, Proces
 from aico_memory.runtime.first_start import prepare_home
 from aico_memory.runtime.forking import Forking
 from aico_memory.runtime.joblog import Echo, ProcessLog
-from aico_memory.runtime.kernel import adopt_orphans
+from aico_memory.runtime.kernel import adopt_orphans, give_back_memory
 from aico_memory.runtime.spawning import Spawning, Starter
 from aico_memory.settings.root import Settings
 
@@ -84,6 +85,8 @@ class Supervisor:
             if not self._stop.is_set():
                 self._ready = self.was_ready = True
                 self._write_table()
+                gc.collect()
+                give_back_memory()
                 on_ready(self.table())
                 await self._watch()
         finally:

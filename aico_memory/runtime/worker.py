@@ -20,6 +20,7 @@ from aico_memory.log import configure_logging, get_logger
 from aico_memory.paths import Home, find_home
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.courtesy import Courtesy
+from aico_memory.runtime.kernel import give_back_memory
 from aico_memory.runtime.loop import WorkerLoop
 from aico_memory.runtime.ports import Handlers, Ports
 from aico_memory.runtime.watchdog import Watchdog
@@ -67,6 +68,8 @@ def announce_ready(home: Home, name: str, ready_fd: int) -> None:
     # What was loaded up to here stays for the life of the process: collections need not walk it again and again.
     gc.collect()
     gc.freeze()
+    # A start opens far more than it keeps.
+    give_back_memory()
     home.run.mkdir(parents=True, exist_ok=True, mode=0o700)
     (home.run / f"{name}.ready").write_text(json.dumps({"pid": os.getpid()}))
     if ready_fd >= 0:
