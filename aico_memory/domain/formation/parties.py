@@ -43,6 +43,14 @@ def mentioned(sentence: str, grammar: Grammar, fresh: bool = False) -> Party | N
     return None
 
 
+def is_somebody(party: Party, grammar: Grammar) -> bool:
+    """Whether the noun is a word for a name, or a relation, however it is told apart ("my new neighbour")."""
+    *apart, noun = party.noun.split() or [""]
+    if party.noun in grammar.relations or party.noun in grammar.words["name_nouns"]:
+        return True
+    return noun in grammar.relations and all(word in grammar.words["empty"] for word in apart)
+
+
 def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
     words = [trim(word) for word in phrase.split() if trim(word)]
     lowered = [lower_in(word, grammar.code) for word in words]

@@ -50,7 +50,7 @@ from aico_memory.domain.formation.noticing import (
     thing_timed,
     until_then,
 )
-from aico_memory.domain.formation.parties import mentioned
+from aico_memory.domain.formation.parties import is_somebody, mentioned
 from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
 from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
@@ -186,9 +186,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         if pet := next((fact for fact in facts if fact.predicate == "pet" and fact.act == "assert"), None):
             # "I have a dog, he's called Rex."
             result.last_party = Party(noun=pet.value.casefold(), possessed=True)
-        elif (frame.subject.noun in grammar.relations or frame.subject.noun in grammar.words["name_nouns"]) and (
-            name := called(frame, facts, tables)
-        ):
+        elif is_somebody(frame.subject, grammar) and (name := called(frame, facts, tables)):
             # "My girlfriend is called Mia, she is a teacher."
             result.last_party = frame.subject = replace(frame.subject, noun="", owner="user", name=name)
         elif who := next((fact.value for fact in facts if fact.predicate == "owns" and fact.act == "assert"), ""):

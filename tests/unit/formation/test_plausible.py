@@ -235,3 +235,16 @@ def test_a_capital_that_opens_a_turkish_sentence_makes_no_name(tables: Formation
     )
     assert all(fact.confidence_base <= WEAK for fact in opening.facts)
     assert [fact.confidence_base > WEAK for fact in inside.facts] == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["She gave me a hug.", "They gave me a lift to the station.", "I came to London for the weekend.", "That is what I like."],
+)
+def test_gifts_that_nobody_keeps_and_visits_make_no_fact(text: str, tables: FormationTables) -> None:
+    assert [one for one in facts(text, tables) if one[2] in SINGLE | {"owns", "computer"}] == []
+
+
+def test_what_one_takes_on_occasion_is_not_what_one_takes_instead(tables: FormationTables) -> None:
+    assert ("assert", "user", "drinks", "at weddings") not in facts("I don't drink wine, only at weddings.", tables)
+    assert "weddings" not in " ".join(one[3] for one in facts("I don't drink wine, only at weddings.", tables))
