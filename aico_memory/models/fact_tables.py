@@ -172,6 +172,7 @@ def _beliefs(content: Mapping[str, Any]) -> Beliefs:
             of_people=bool(entry.get("of_people")), present=words(entry, "present"), trusted=words(entry, "trusted"),
             not_with=words(entry, "not_with"), not_after=words(entry, "not_after"),
             lasting=tuple(map(str, entry.get("lasting", ()))),
+            no_doing=tuple(map(str, entry.get("no_doing", ()))),
             open_to_all=bool(entry.get("open_to_all")), no_opinions=bool(entry.get("no_opinions")),
             named=entry.get("named", ""), doing=tuple(map(str, entry.get("doing", ()))), bare_after=words(entry, "bare_after"),
             number=bool(entry.get("number")), beside=words(entry, "beside"), type=tuple(map(str, entry.get("type", ()))),

@@ -61,6 +61,8 @@ class Plausible:
     not_after: frozenset[str] = frozenset()
     # Endings by which it is told what something was like then ("bahçe çiçekliydi"), believed of one's own people only.
     lasting: tuple[str, ...] = ()
+    # How a value ends that is only what somebody goes on doing ("I keep smiling").
+    no_doing: tuple[str, ...] = ()
     # Words at most; 0: any number.
     most_words: int = 0
 

@@ -309,6 +309,8 @@ def _open(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar
         )
         preposition, value = lower_in(words[0], grammar.code), " ".join(words[1:until])
         name = f"{frame.verb}_{preposition}"
+        if preposition == "to" and _is_deed(words[1:until], grammar):
+            return
     else:
         name, value = frame.verb, " ".join(words[:at])
     value = shorten(cut(value, grammar), grammar)
@@ -318,6 +320,15 @@ def _open(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar
         # "We named the boat Luna": nobody's name, only the verb is called like it.
         return
     yield Found(frame.subject.subject, name, value, False, "fact")
+
+
+def _is_deed(words: Sequence[str], grammar: Grammar) -> bool:
+    """What somebody does and to what ("to check my calendar"); "to work", "to dance classes" are where somebody goes."""
+    low = [lower_in(word, grammar.code) for word in words[:2]]
+    if len(low) < 2 or low[0] in grammar.words["determiners"]:
+        return False
+    owned = grammar.words["pronouns"] | grammar.words["possessives"]
+    return low[1] in owned or (grammar.tenses.get(low[0]) == "infinitive" and low[1] in grammar.words["determiners"])
 
 
 def object_key(value: str, grammar: Grammar) -> str:

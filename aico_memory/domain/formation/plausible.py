@@ -14,6 +14,8 @@ from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Plausible
 from aico_memory.domain.formation.wording import lower_in, trim
 
+# Words up to this length end like what is done without being it ("ring").
+_SHORT = 5
 # Groups of words that say nothing by themselves.
 _EMPTY = ("prepositions", "determiners", "pronouns", "stops", "adverbs", "subjects")
 
@@ -49,12 +51,7 @@ def is_plausible(found: Found, frame: Frame, sentence: str, tables: FormationTab
         # "Bahçe çiçekliydi"
         return False
     if rule.open_to_all:
-        if frame.verb in rule.present and (frame.past or frame.perfect) and not frame.once:
-            # "Mutfağı topladım" is no hobby, "pul topluyorum" is.
-            return False
-        outside = rule.of_people and not frame.subject.possessed and not _is_person(frame, grammar)
-        never = {_head(words, grammar)[0], words[0]} & rule.never
-        return not (outside or never or _before(f"{said} ", f"{frame.rest} ") in rule.not_after)
+        return _is_open_to(said, words, frame, rule, grammar)
     if all(any(word in grammar.words[group] for group in _EMPTY) for word in words):
         # "I joined in", "it has been a while"
         return False
@@ -71,6 +68,18 @@ def is_plausible(found: Found, frame: Frame, sentence: str, tables: FormationTab
     if by_noun and _is_named_by_noun(found.value, words, rule, grammar):
         return True
     return _is_one(written, words, frame, rule, tables.types, grammar)
+
+
+def _is_open_to(said: str, words: list[str], frame: Frame, rule: Plausible, grammar: Grammar) -> bool:
+    """Any value but those that the rule shuts out."""
+    if frame.verb in rule.present and (frame.past or frame.perfect) and not frame.once:
+        # "Mutfağı topladım" is no hobby, "pul topluyorum" is.
+        return False
+    if rule.no_doing and words[0].endswith(rule.no_doing) and len(words[0]) > _SHORT:
+        return False
+    outside = rule.of_people and not frame.subject.possessed and not _is_person(frame, grammar)
+    never = {_head(words, grammar)[0], words[0]} & rule.never
+    return not (outside or never or _before(f"{said} ", f"{frame.rest} ") in rule.not_after)
 
 
 def _is_named_by_noun(value: str, words: list[str], rule: Plausible, grammar: Grammar) -> bool:

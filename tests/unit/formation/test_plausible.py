@@ -245,6 +245,49 @@ def test_gifts_that_nobody_keeps_and_visits_make_no_fact(text: str, tables: Form
     assert [one for one in facts(text, tables) if one[2] in SINGLE | {"owns", "computer"}] == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I really appreciate your kind words.",
+        "We stay motivated by cheering each other on.",
+        "I keep smiling.",
+        "Nature brings peace to my mind.",
+        "I take time for myself.",
+        "I took the kids to the aquarium.",
+        "I'm gonna check my calendar and let you know.",
+        "I share your enthusiasm!",
+        "We work hard and play hard.",
+        "I ended up laughing so much.",
+        "I follow my heart.",
+        "I push through the tough days.",
+        "We roasted marshmallows and told ghost stories.",
+    ],
+)
+def test_moods_and_idioms_make_no_fact_that_is_kept(text: str, tables: FormationTables) -> None:
+    found = form(text, role="user", speaker="", said_at_us=AT_US, zone="UTC", recent=(), tables=tables).facts
+    assert [fact for fact in found if fact.confidence_base > WEAK] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate", "value"),
+    [
+        ("I keep bees.", "keep", "bees"),
+        ("My aunt keeps horses.", "keep", "horses"),
+        ("I give piano lessons.", "give", "piano lessons"),
+        ("I bring my own lunch to work.", "bring", "own lunch"),
+        ("I take photos of birds.", "take", "photos of birds"),
+        ("I find fossils for the museum.", "find", "fossils"),
+        ("I work nights.", "work", "nights"),
+        ("I wear contact lenses.", "wear", "contact lenses"),
+        ("I fight fires.", "fight", "fires"),
+        ("I follow Arsenal.", "follow", "Arsenal"),
+        ("I keep rings.", "keep", "rings"),
+    ],
+)
+def test_what_somebody_does_is_kept_by_the_same_verbs(text: str, predicate: str, value: str, tables: FormationTables) -> None:
+    assert (predicate, value) in [one[2:] for one in facts(text, tables)]
+
+
 def test_what_one_takes_on_occasion_is_not_what_one_takes_instead(tables: FormationTables) -> None:
     assert ("assert", "user", "drinks", "at weddings") not in facts("I don't drink wine, only at weddings.", tables)
     assert "weddings" not in " ".join(one[3] for one in facts("I don't drink wine, only at weddings.", tables))
