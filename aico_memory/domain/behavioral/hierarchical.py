@@ -14,7 +14,7 @@ from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.policy import Candidate, Choice, Randomness, UserKnowledge
 from aico_memory.domain.behavioral.posterior import Beliefs
 from aico_memory.domain.behavioral.prior import Floats
-from aico_memory.domain.behavioral.trigger import TriggerMatch
+from aico_memory.domain.behavioral.trigger import TriggerMatch, seated
 
 HIERARCHICAL: Final = "hierarchical-thompson"
 _JITTER: Final = 1e-9
@@ -59,7 +59,9 @@ class HierarchicalPolicy:
         drawn = draws[0]
         # The best triggers, among equals the best draws; numpy's stable order leaves ties to the skill's id.
         triggers = np.array([match.score for match in ordered])
-        kept = [int(place) for place in np.lexsort((-drawn, -triggers))[: self.figures.candidates]]
+        places = {match.skill.skill_id: place for place, match in enumerate(ordered)}
+        best_first = [ordered[int(place)] for place in np.lexsort((-drawn, -triggers))]
+        kept = [places[match.skill.skill_id] for match in seated(best_first, self.figures.candidates)]
         shown = tuple(self._candidate(ordered[place], known, beliefs, drawn, place) for place in kept)
         best, taken = int(beliefs.mean[kept].argmax()), int(drawn[kept].argmax())
         rivals = draws[:, kept]

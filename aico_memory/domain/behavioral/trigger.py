@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from aico_memory.domain.behavioral.dimensions import clamp
 from aico_memory.domain.behavioral.situation import Situation
-from aico_memory.domain.behavioral.skill import Skill, Trigger
+from aico_memory.domain.behavioral.skill import Skill, SkillType, Trigger
 
 # A score that equals the threshold in exact arithmetic reaches it in floating point as well.
 ROUNDING: Final = 1e-9
 # The condition that holds by degrees.
 TOPIC: Final = "topic"
+# Cosine from which a topic is near: from here on it would make a skill apply by itself.
+NEAR: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class TriggerMatch:
     skill: Skill
     score: float
     parts: tuple[tuple[str, float], ...]
+    # Whether it is a skill of the person's own for just such matters: its topic is near.
+    own_matter: bool = False
 
 
 def match_trigger(skill: Skill, situation: Situation, weights: TriggerWeights) -> TriggerMatch:
@@ -64,18 +68,31 @@ def match_trigger(skill: Skill, situation: Situation, weights: TriggerWeights) -
     score = 0.0
     for _, part in parts:
         score += part
-    return TriggerMatch(skill, clamp(score), parts)
+    own_matter = skill.type is SkillType.USER_CREATED and situation.nearness.get(skill.skill_id, 0.0) >= NEAR
+    return TriggerMatch(skill, clamp(score), parts, own_matter)
 
 
 def rank_triggers(
     skills: Iterable[Skill], situation: Situation, weights: TriggerWeights, threshold: float, limit: int
 ) -> list[TriggerMatch]:
-    """The best `limit` skills that reach the threshold, best first; equal scores by name, then id."""
+    """The best `limit` skills that reach the threshold, best first; equal scores by name, then id.
+
+    Behind them come skills of the person's own for just such matters, see `seated`.
+    """
     could = (skill for skill in skills if could_reach(skill.trigger, situation, weights, threshold))
     matches = (match_trigger(skill, situation, weights) for skill in could)
     applying = [match for match in matches if match.score >= threshold - ROUNDING]
     applying.sort(key=lambda match: (-match.score, match.skill.name, match.skill.skill_id))
-    return applying[:limit]
+    return seated(applying, limit)
+
+
+def seated(ordered: Sequence[TriggerMatch], limit: int) -> list[TriggerMatch]:
+    """Those that go on to the choice: the first `limit`, and of the rest the first `limit` own ones whose topic is near.
+
+    A cosine is never full, so a skill that states a topic fits less than the many that state an intent alone: without a
+    seat of its own it would never be tried.
+    """
+    return [*ordered[:limit], *[match for match in ordered[limit:] if match.own_matter][:limit]]
 
 
 def could_reach(trigger: Trigger, situation: Situation, weights: TriggerWeights, threshold: float) -> bool:

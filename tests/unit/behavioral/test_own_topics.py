@@ -5,8 +5,9 @@ import pytest
 from aico_memory.contracts.envelope import check_fields
 from aico_memory.contracts.v1 import behavioral_pb2, model_pb2
 from aico_memory.domain.behavioral.shelf import Shelf
+from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Catalogue, Skill, SkillType, Trigger
-from aico_memory.domain.behavioral.trigger import TriggerWeights, topic_could_decide
+from aico_memory.domain.behavioral.trigger import TriggerWeights, rank_triggers, topic_could_decide
 from aico_memory.errors import InvalidMessage
 from aico_memory.paths import shipped_config
 from aico_memory.settings import Settings
@@ -188,3 +189,31 @@ def test_a_shelf_tells_of_each_intent_whether_a_topic_could_decide(intent):
         expected = any(topic_could_decide(skill, intent, weights, 0.5) for skill in (*base, *mine))
         assert [shelf.topic_could_decide(intent, weights, 0.5) for _ in range(2)] == [expected] * 2
         assert shelf.has_topics == any(skill.trigger.topics for skill in (*base, *mine))
+
+
+def test_an_own_skill_for_such_matters_is_tried_beside_the_base_skills_that_state_an_intent_alone(tmp_path):
+    worker = Worker(MemoryBehavioralStore(), tmp_path)
+    worker.consent()
+    worker.model.vectors = {"baking bread": BREAD, "My dough does not rise": DOUGH, "When did Rome fall?": ROME}
+    plain = [one for one in BASE if one.trigger.intents >= {"question"} and not one.trigger.topics]
+    assert len(plain) >= worker.settings.behavioral.trigger.candidates, "they would leave it no place"
+    made = bread_skill(worker, intents=["question"])
+    for number in range(60):
+        answer = worker.select("My dough does not rise", intent="question", request_id=f"r{number}")
+        worker.feedback(answer.skill_id, 1 if answer.skill_id == made.skill_id else -1, request_id=f"r{number}")
+    assert answer.skill_id == made.skill_id
+    elsewhere = {worker.select("When did Rome fall?", intent="question", request_id=f"e{n}").skill_id for n in range(20)}
+    assert made.skill_id not in elsewhere
+
+
+@pytest.mark.parametrize(("cosine", "seats"), [(0.5, 1), (0.49, 0)])
+def test_beside_the_best_triggers_go_on_own_skills_whose_topic_is_near(cosine, seats):
+    base = [Skill(f"b{n}", "B", "", Trigger(frozenset({"question"})), (0.5,) * 16) for n in range(3)]
+    topical = Trigger(frozenset({"question"}), topics=("bread",))
+    own = [
+        Skill("own", "Own", "", topical, (0.5,) * 16, SkillType.USER_CREATED),
+        Skill("shipped", "S", "", topical, (0.5,) * 16),
+    ]
+    situation = Situation("question", nearness={"own": cosine, "shipped": 0.9})
+    found = [match.skill.skill_id for match in rank_triggers([*base, *own], situation, TriggerWeights(), 0.5, 2)]
+    assert found == ["b0", "b1", "own"][: 2 + seats]
