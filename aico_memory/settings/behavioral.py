@@ -156,7 +156,7 @@ class FeedbackTextSettings(Section):
         7.0, gt=0, le=100, description="Factor on the scores of the spelling alone before they become chances."
     )
     threshold: float = Field(
-        0.4, ge=0, le=1, description="A text moves preferences by the categories that are at least this likely."
+        0.35, ge=0, le=1, description="A text moves preferences by the categories that are at least this likely."
     )
     model_wait_ms: int = Field(
         4000, ge=1, le=60_000, description="Wait for the embedding of one text, in ms; then its spelling alone answers."
