@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,7 +44,14 @@ def preferences(
     with face.client() as client:
         found = client.preferences(user, bucket)
     rows = [[entry["bucket"], name, f"{value:.3f}"] for entry in found for name, value in entry["dimensions"].items()]
-    face.show(found, lambda _: face.table(("bucket", "dimension", "value"), rows))
+
+    def show(_: object) -> None:
+        if rows:
+            face.table(("bucket", "dimension", "value"), rows)
+        else:
+            face.out.print("Nothing was learned in a context yet; `style` shows what holds for all, stated wishes among it.")
+
+    face.show(found, show)
 
 
 @command(app, "preference-set", "preference-set verbosity=0.2 structure=0.8 --user ana", panel=PANEL)
@@ -131,8 +139,9 @@ def feedback_list(context: typer.Context, user: User = "me", limit: Annotated[in
     face = face_of(context)
     with face.client() as client:
         found = client.feedback_list(user, limit)
-    columns = ("event_id", "at", "skill_id", "reward", "reason", "undone")
-    face.show(found, lambda data: face.table(columns, [[entry[key] for key in columns] for entry in data]))
+    columns = ("event_id", "at", "skill_id", "reward", "reason", "free_text", "undone")
+    rows = [[*(entry[key] for key in columns), _read_as(entry["categories"])] for entry in found]
+    face.show(found, lambda _: face.table((*columns, "text read as"), rows))
 
 
 @command(app, "feedback-delete", "feedback-delete EVENT_ID --user ana", panel=PANEL)
@@ -263,6 +272,11 @@ def _stated(text: str) -> tuple[str, float]:
         return name, float(value)
     except ValueError:
         raise InvalidMessage(f"{text!r} is no dimension=value", "For example verbosity=0.2") from None
+
+
+def _read_as(categories: Mapping[str, float]) -> str:
+    """The likeliest category of a text; "" where it is not sorted yet."""
+    return max(categories, key=categories.__getitem__, default="")
 
 
 def _fields(face: Face, data: dict[str, Any]) -> None:
