@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
-from aico_memory.cli.face import SHARED
+from aico_memory.cli.face import SHARED, SHARED_FLAGS
 
 # Words in the order of their modules; `tests/unit/cli/test_modules.py` holds it against what the modules register.
 WORDS = {
@@ -42,17 +42,18 @@ def load_commands(arguments: Sequence[str]) -> None:
 
     `arguments` have the options that every command takes in front.
     """
-    called = next(_words(arguments), "")
+    called = _called(arguments)
     holding = [module for module, words in WORDS.items() if called in words.split()]
     for module in holding or WORDS:
         import_module(f"aico_memory.cli.{module}")
 
 
-def _words(arguments: Sequence[str]) -> Iterator[str]:
-    """The arguments that are neither options nor values of those in front."""
+def _called(arguments: Sequence[str]) -> str:
+    """The word of the command; "" where there is none, or where an option of the whole stands before it ("--help add")."""
     waiting = iter(arguments)
     for argument in waiting:
         if argument in SHARED:
             next(waiting, None)
-        elif not argument.startswith("-"):
-            yield argument
+        elif not argument.startswith((*SHARED_FLAGS, *(f"{name}=" for name in SHARED))):
+            return "" if argument.startswith("-") else argument
+    return ""

@@ -19,6 +19,8 @@ from aico_memory.settings.models import ModelSettings
 
 CUDA_BATCH_FACTOR = 10
 HASHES = "weights.json"
+# What a fingerprint says of an export: vectors of other numbers are those of another model.
+NUMBERS = {"float32": "", "int8": "uint8"}
 
 log = get_logger(__name__)
 
@@ -106,7 +108,7 @@ def _precisions(settings: ModelSettings) -> tuple[str, ...]:
 
 def _exported(weights: Weights, root: Path, settings: ModelSettings, device: str, precision: str) -> tuple[Export, Embedder]:
     """The export of that precision, made where there is none. Raises ModelUnavailable."""
-    fingerprint = fingerprint_of(weights, root / HASHES, "" if precision == "float32" else precision)
+    fingerprint = fingerprint_of(weights, root / HASHES, NUMBERS[precision])
     return ensure_export(
         weights,
         fingerprint,

@@ -31,6 +31,8 @@ from aico_memory.vault.curve_keys import IdentityKeys, add_identity, list_identi
 DEFAULT = "default"
 # A replay is not in a hurry: what it waits for has this long, and a frame that was given up would make another stream of it.
 REST_SECONDS = 120.0
+# A night has as long as all that is waited for may take.
+SLEEP_SECONDS = 10 * REST_SECONDS
 # How long one attempt to connect is waited for before its reason is looked at.
 ATTEMPT_SECONDS = 2.0
 # Longest wait for the broker before the first frame.
@@ -182,7 +184,7 @@ class Player:
             quiet(self._operator, REST_SECONDS)
             event_id = stream_event_id(self._header.name, frame.ordinal, frame.at_us)
             firing = start_sleep(self._operator, event_id, self._clock.now_us(), mark.sleep.user_ids, mark.sleep.phases)
-            await_sleep(self._operator, firing, REST_SECONDS)
+            await_sleep(self._operator, firing, SLEEP_SECONDS)
             quiet(self._operator, REST_SECONDS)
 
     def _admit(self) -> None:

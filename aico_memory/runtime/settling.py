@@ -17,6 +17,8 @@ ASK_SECONDS = 5.0
 # A question that met a broker or worker which is just starting again is asked once more.
 LATER = (BusUnavailable, DeadlineExceeded)
 NEVER = 2**62
+# Work that gets on is waited for so many times as long as work that stands.
+MOST = 10
 # The look that was going on, and one whole one.
 LOOKS = 2
 
@@ -39,7 +41,7 @@ def settled_through(link: Link, sequence: int, seconds: float, only: str = "") -
 def quiet(link: Link, seconds: float) -> int:
     """Return the head once every consumer has settled all of it and nothing new came of that.
 
-    DeadlineExceeded where it does not come to rest and nothing has moved for `seconds`.
+    DeadlineExceeded where it does not come to rest and nothing has moved for `seconds`, or others publish on and on.
     """
     seen: object = None
 
@@ -55,7 +57,7 @@ def quiet(link: Link, seconds: float) -> int:
         head = int(again["head"])
         return head if head == int(first["head"]) and not _behind(again, head) else None
 
-    return until(rests, seconds, "The deployment did not come to rest", progress=lambda: seen)
+    return until(rests, seconds, "The deployment did not come to rest", progress=lambda: seen, most=MOST * seconds)
 
 
 def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
@@ -95,7 +97,7 @@ def schedule_caught_up(link: Link, now_us: int, seconds: float) -> int:
 
     if not until(scheduled, seconds, "The broker has not told who consumes"):
         return NEVER
-    return until(next_firing, seconds, "The scheduler has not fired what is due", progress=lambda: seen)
+    return until(next_firing, seconds, "The scheduler has not fired what is due", progress=lambda: seen, most=MOST * seconds)
 
 
 def _behind(answer: dict[str, Any], sequence: int, only: str = "") -> list[tuple[str, int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -21,19 +22,23 @@ def until(
     otherwise: str,
     step: float = STEP_SECONDS,
     progress: Callable[[], object] | None = None,
+    most: float = math.inf,
 ) -> T:
     """The first result that is not None; DeadlineExceeded where there is none in time.
 
     For conditions of other processes, which no event of this one announces. With `progress` the time runs anew
-    whenever what that returns has changed: long work that goes on is waited for, work that stands is not.
+    whenever what that returns has changed, up to `most` seconds in all: long work that goes on is waited for, work that
+    stands is not.
     """
-    deadline = monotonic() + seconds
+    started = monotonic()
+    deadline, last = started + seconds, started + max(most, seconds)
     pause = threading.Event()
     before = progress() if progress else None
     while (result := condition()) is None:
-        if progress is not None and (now := progress()) != before:
+        moved = progress is not None and (now := progress()) != before
+        if moved:
             before, deadline = now, monotonic() + seconds
-        elif monotonic() >= deadline:
+        if monotonic() >= (last if moved else min(deadline, last)):
             raise DeadlineExceeded(f"{otherwise} within {seconds:g} s")
         pause.wait(step)
     return result

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -43,6 +44,8 @@ _PATIENCE = 0.8
 _Question = tuple[str, uuid.UUID | str | None]
 _ANALYSIS, _VECTOR, _OWN = "analysis", "vector", "own topic"
 _TOPICS: _Question = ("topics", None)
+# Topics of somebody's own that are asked for at a time (4 ms each), and late answers that are kept.
+_TOPICS_AT_ONCE, _LATE = 64, 4096
 # The question or its answer was lost; asking again may help.
 _LOST = (FutureTimeout, DeadlineExceeded, BusUnavailable)
 
@@ -79,6 +82,8 @@ class Situations:
         self._vectors: OrderedDict[bytes, tuple[str, Matrix, str]] = OrderedDict()
         # That of the embedding model as it answered last.
         self._fingerprint = ""
+        # What came too late for the request that asked for it.
+        self._late: deque[tuple[_Question, Any]] = deque(maxlen=_LATE)
         self._closing = threading.Event()
         self.model_is_well = True
         # Time that the situation taken last has cost.
@@ -94,6 +99,8 @@ class Situations:
         own = self._own.wanted(events)
         if not fresh:
             return
+        while self._late:
+            self._keep_topics(dict([self._late.popleft()]))
         started = monotonic()
         until = started + self._patience(fresh)
         questions: dict[_Question, Message] = {}
@@ -171,7 +178,8 @@ class Situations:
 
     def _topic_questions(self, own: Sequence[str]) -> dict[_Question, Message]:
         """What is to be embedded of topics, as of the model that answered last."""
-        questions: dict[_Question, Message] = {(_OWN, text): _embed(text) for text in self._own.missing(own, self._fingerprint)}
+        missing = self._own.missing(own, self._fingerprint)[:_TOPICS_AT_ONCE]
+        questions: dict[_Question, Message] = {(_OWN, text): _embed(text) for text in missing}
         if self._topics.texts and (not self._topics.known or self._topics.fingerprint != self._fingerprint):
             questions[_TOPICS] = model_pb2.EmbedRequest(texts=self._topics.texts, interactive=True)
         return questions
@@ -218,10 +226,14 @@ class Situations:
             self._fingerprint = answer.fingerprint
 
     def _ask_all(self, questions: Mapping[_Question, Message], until: float) -> dict[_Question, Any]:
-        """All answers that come until then; what got no answer is asked again, what was refused is not."""
+        """All answers that come until then; what got no answer is asked again, what was refused is not.
+
+        Everything is asked once, however little time is left: what comes late serves the next request.
+        """
         answers: dict[_Question, Any] = {}
         waiting = dict(questions)
-        while waiting and (left := until - monotonic()) > 0 and not self._closing.is_set():
+        left = max(until - monotonic(), 0.0)
+        while waiting and not self._closing.is_set():
             round_end = monotonic() + min(left, _ASK_AGAIN_SECONDS)
             # An answer that comes too late for these requests still tells that the model is back.
             asked = [(key, self._asked(question, self._settings.model_deadline_ms / 1000)) for key, question in waiting.items()]
@@ -229,20 +241,25 @@ class Situations:
                 try:
                     answers[key] = future.result(max(round_end - monotonic(), 0))
                 except _LOST:
-                    future.add_done_callback(self._heard_late)
+                    future.add_done_callback(partial(self._heard_late, key))
                     continue
                 except AicoMemoryError:
                     pass
                 del waiting[key]
             if waiting:
                 self._closing.wait(max(round_end - monotonic(), 0))
+            if (left := until - monotonic()) <= 0:
+                break
         if questions:
             self.model_is_well = len(answers) == len(questions)
         return answers
 
-    def _heard_late(self, answer: Future[Any]) -> None:
+    def _heard_late(self, question: _Question, answer: Future[Any]) -> None:
+        """In the link's thread: the model is back, and what it said of topics is kept by the consumer's thread."""
         if not answer.cancelled() and answer.exception() is None:
             self.model_is_well = True
+            if question[0] == _OWN:
+                self._late.append((question, answer.result()))
 
     def _asked(self, question: Message, seconds: float) -> Future[Any]:
         try:

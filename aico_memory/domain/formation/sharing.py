@@ -43,12 +43,31 @@ def shared(value: str, values: Sequence[str], frame: Frame, phrases: Sequence[Ti
         + [_Cut(match.start(), match.end(), False) for match in _APART.finditer(text)],
         key=lambda cut: cut.start,
     )
-    at = text.find(lower_in(value, grammar.code)) if value else -1
+    at = _place(lower_in(value, grammar.code), text)
     if at < 0 or not cuts or not frame.times:
         return frame
-    others = [place for one in values if one and one != value and (place := text.find(lower_in(one, grammar.code))) >= 0]
+    others = [place for one in values if one != value and (place := _place(lower_in(one, grammar.code), text)) >= 0]
     kept = tuple(number for number in frame.times if _speaks_of(number, at, others, cuts, text, phrases))
+    if any(_closes(number, at, cuts, text, phrases) for number in kept):
+        # "Netflix until May and Disney+ until June": what has an end of its own takes no other's.
+        kept = tuple(
+            number for number in kept if phrases[number].kind not in _BOUNDS or _closes(number, at, cuts, text, phrases)
+        )
     return frame if kept == frame.times else replace(frame, times=kept)
+
+
+def _place(value: str, text: str) -> int:
+    """Where a value stands, as words of its own if it does ("Net" not in "Netflix"); -1 where it does not."""
+    if not value:
+        return -1
+    alone = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text)
+    return alone.start() if alone else text.find(value)
+
+
+def _closes(number: int, at: int, cuts: Sequence[_Cut], text: str, phrases: Sequence[TimePhrase]) -> bool:
+    """Whether this phrase says how long it holds and stands behind the value in the same part of the list."""
+    place = text.find(f"§{number}")
+    return phrases[number].kind in _BOUNDS and place > at and not any(at < cut.end <= place for cut in cuts)
 
 
 def _speaks_of(
@@ -64,10 +83,11 @@ def _speaks_of(
         # "Disney+ until June and Netflix": told of what stands before it.
         closes = not text[place:].removeprefix(f"§{number}")[: between[0].start - place - len(f"§{number}")].strip(" ,")
         return not (closes and any(other < place for other in others))
-    if any(other > place for other in others):
+    last = between[-1]
+    opens = not text[last.end : place].strip() and bool(text[place:].removeprefix(f"§{number}").strip(" ,.!"))
+    if opens or any(other > place for other in others):
         # "Netflix und bis Juni Disney+"
         return False
-    last = between[-1]
     # "Netflix, and Disney+ until June"; of "A, B, and C until June" nothing tells, and all of them end.
     listed = len(cuts) > 1 or "," in text[min(at, *others, at) : last.start].rstrip(",")
     return listed or not last.comma or "," in text[last.end : place]

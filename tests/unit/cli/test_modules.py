@@ -44,6 +44,7 @@ def test_the_table_says_what_the_modules_register() -> None:
         (["--home=/x", "bench", "system"], {"bench", "bench_deployment", "bench_skills"}),
         (["nothing-of-this-name"], set(WORDS)),
         (["--help"], set(WORDS)),
+        (["--help", "add"], set(WORDS)),
         ([], set(WORDS)),
     ],
 )

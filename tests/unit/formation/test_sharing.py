@@ -27,6 +27,7 @@ def bounded(text: str, tables: FormationTables) -> dict[str, bool]:
         ("I have Disney+ until June and Netflix.", "Netflix", "Disney+"),
         ("I'm learning Spanish, and Greek until August.", "Spanish", "Greek"),
         ("We have a dog, and a cat until Sunday.", "dog", "cat"),
+        ("We have carpets, and a car until June.", "carpets", "car"),
         ("Ich habe Netflix, und Disney+ bis Juni.", "Netflix", "Disney+"),
         ("Ich habe Netflix und bis Juni Disney+.", "Netflix", "Disney+"),
         ("Ich lerne Spanisch und bis August Griechisch.", "Spanisch", "Griechisch"),
@@ -62,3 +63,16 @@ def test_since_when_is_said_of_one_of_two_as_well(tables: FormationTables) -> No
     facts = form(text, role="user", speaker="", said_at_us=AT_US, zone="UTC", recent=(), tables=tables).facts
     begins = {fact.value: fact.valid_from_us for fact in facts}
     assert begins["Disney+"] < begins["Netflix"] == AT_US
+
+
+@pytest.mark.parametrize(
+    "text", ["I have Netflix until May and Disney+ until June.", "Ich habe Netflix bis Mai und Disney+ bis Juni."]
+)
+def test_what_has_an_end_of_its_own_takes_no_others(text: str, tables: FormationTables) -> None:
+    facts = form(text, role="user", speaker="", said_at_us=AT_US, zone="UTC", recent=(), tables=tables).facts
+    ends = {fact.value: fact.valid_until_us for fact in facts}
+    assert AT_US < ends["Netflix"] < ends["Disney+"] < OPEN
+
+
+def test_an_end_that_opens_the_second_part_leaves_the_first_alone(tables: FormationTables) -> None:
+    assert bounded("I work at Acme and until June at Globex.", tables)["Acme"] is False

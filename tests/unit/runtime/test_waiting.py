@@ -49,3 +49,9 @@ def test_work_that_goes_on_is_waited_for_and_work_that_stands_is_not() -> None:
     assert until(condition, 0, "It is not there", step=0, progress=lambda: looks) == 5
     with pytest.raises(DeadlineExceeded):
         until(lambda: None, 0, "It is not there", step=0, progress=lambda: "as before")
+
+
+def test_work_that_never_ends_is_given_up_however_it_gets_on() -> None:
+    looks = iter(range(10_000_000))
+    with pytest.raises(DeadlineExceeded):
+        until(lambda: None, 0, "It is not there", step=0, progress=lambda: next(looks), most=0.05)
