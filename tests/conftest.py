@@ -11,9 +11,11 @@ from hypothesis import settings
 
 from tests.support.deployment import Deployment, MakeDeployment
 
-# No timing is a test: how fast an example runs says something about the machine.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+# No timing is a test: how fast an example runs says something about the machine. What is tried is the same in every run, so
+# that a change is judged by itself; `HYPOTHESIS_PROFILE=explore` tries something new each time.
+settings.register_profile("patient", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
 # Nor is how long a disk takes for a sync: what is started for tests has longer to answer than a person would wait.
 for _name, _seconds in (("connect", 8), ("handshake", 6), ("request", 30), ("command", 60)):
     os.environ.setdefault(f"AICO_MEMORY_SET__link__{_name}_seconds", str(_seconds))
