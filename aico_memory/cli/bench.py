@@ -146,6 +146,7 @@ def behavior(
     from aico_memory.bench.behavior.report import as_json, as_text, bars_of, row_of
     from aico_memory.bench.behavior.run import BASELINES, OURS, Plan, run
     from aico_memory.bench.behavior.worlds import WORLDS, load_worlds
+    from aico_memory.bench.drawing import require_drawing
 
     face = face_of(context)
     known = (*BASELINES, *OURS)
@@ -156,6 +157,8 @@ def behavior(
         load_worlds(parameters)
     except KeyError:
         raise typer.BadParameter(f"there are no parameters {parameters!r}") from None
+    if curves:
+        require_drawing()
     plan = Plan(users, seeds, interactions, wanted[1], wanted[0], parameters, wanted[2], processes, seed)
     with progress_of(face) as progress:
         outcomes = run(plan, progress)

@@ -85,12 +85,15 @@ def sleep(
 
     Each night has a deployment of its own; the month has one whose clock is turned by hand.
     """
+    from aico_memory.bench.drawing import require_drawing
     from aico_memory.bench.retrieval.data import load_conversations
     from aico_memory.bench.sleep.month import run_month
     from aico_memory.bench.sleep.nights import run_nights
     from aico_memory.bench.sleep.report import as_json, draw, show
 
     face = face_of(context)
+    if picture is not None:
+        require_drawing()
     collections = load_conversations(data)[:conversations] if data else []
     with progress_of(face) as progress:
         measured = run_nights(sizes if sizes is not None else [1_000, 10_000], users, each, seed, progress)

@@ -9,21 +9,18 @@ import numpy as np
 
 from aico_memory.bench.behavior.report import BAR, QUANTILE
 from aico_memory.bench.behavior.run import OURS, Outcome
-from aico_memory.errors import ConfigurationInvalid
+from aico_memory.bench.drawing import new_figure
 
 
 def draw(outcomes: Sequence[Outcome], folder: Path, name: str) -> list[Path]:
-    """One PNG a world and share of feedback: mean true P(thumb up) by interaction, with its 95 % band for ours."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ConfigurationInvalid("matplotlib is not installed", "pip install 'aico-memory[bench]'") from error
+    """One PNG a world and share of feedback: mean true P(thumb up) by interaction, with its 95 % band for ours.
+
+    Raises ConfigurationInvalid without matplotlib.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for world, feedback in sorted({(one.world, one.feedback) for one in outcomes}):
-        figure = Figure(figsize=(9, 5), layout="constrained")
-        FigureCanvasAgg(figure)
+        figure = new_figure(9, 5)
         axes = figure.subplots()
         for one in (found for found in outcomes if (found.world, found.feedback) == (world, feedback)):
             steps = np.arange(1, one.reached.shape[1] + 1)

@@ -10,9 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from aico_memory.bench.drawing import new_figure
 from aico_memory.bench.sleep.month import AWAKE, Day, Month
 from aico_memory.bench.sleep.nights import Night
-from aico_memory.errors import ConfigurationInvalid
 
 # Of one user with 1,000 messages: seconds, MiB more, and how many times slower contexts may be meanwhile.
 TIME_BAR, MEMORY_BAR, SLOWER_BAR = 30.0, 400.0, 2.0
@@ -107,13 +107,7 @@ def _show_month(console: Console, month: Month) -> None:
 
 def draw(month: Month, path: Path) -> Path:
     """Tiers, retention and recall over the nights as one PNG. Raises ConfigurationInvalid without matplotlib."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ConfigurationInvalid("matplotlib is not installed", "pip install 'aico-memory[bench]'") from error
-    figure = Figure(figsize=(10, 8), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(10, 8)
     above, below = figure.subplots(2, 1, sharex=True)
     days = [day.day for day in month.days]
     above.stackplot(

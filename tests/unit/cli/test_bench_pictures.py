@@ -1,0 +1,31 @@
+"""Pictures of benchmarks: what is needed for them is asked for before anything is measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from aico_memory.cli import main
+from aico_memory.cli.face import Exit
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["bench", "sleep", "--picture", "month.png"], ["bench", "behavior", "--curves", "curves"]],
+    ids=lambda one: one[1],
+)
+def test_without_matplotlib_nothing_is_measured_first(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("it was measured")
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    monkeypatch.setattr("aico_memory.bench.sleep.nights.run_nights", never)
+    monkeypatch.setattr("aico_memory.bench.behavior.run.run", never)
+    assert main([*arguments, "--json"]) == Exit.ERROR
+    told = json.loads(capsys.readouterr().out)["error"]
+    assert (told["code"], "aico-memory[bench]" in told["mend"]) == ("configuration_invalid", True)
