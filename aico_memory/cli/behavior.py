@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from aico_memory.client.learning_verbs import Explanation
 
 PANEL = "Behaviour"
+# What both commands that choose a skill may be told of the situation.
+Intent = Annotated[str | None, typer.Option(help="Worked out from the message where it is not given.")]
+Sentiment = Annotated[str | None, typer.Option(help="positive, neutral or negative.")]
+TimeOfDay = Annotated[str | None, typer.Option(help="morning, afternoon, evening or night.")]
+Topic = Annotated[str | None, typer.Option(help="What it is about.")]
+RequestId = Annotated[str | None, typer.Option(help="Names this selection in later feedback.")]
 
 
 @command(app, "skills", "skills --user ana", panel=PANEL)
@@ -34,11 +40,11 @@ def select_skill(
     context: typer.Context,
     message: str,
     user: User = "me",
-    intent: Annotated[str | None, typer.Option(help="Worked out from the message where it is not given.")] = None,
-    sentiment: Annotated[str | None, typer.Option(help="positive, neutral or negative.")] = None,
-    time_of_day: Annotated[str | None, typer.Option(help="morning, afternoon, evening or night.")] = None,
-    topic: Annotated[str | None, typer.Option(help="What it is about.")] = None,
-    request_id: Annotated[str | None, typer.Option(help="Names this selection in later feedback.")] = None,
+    intent: Intent = None,
+    sentiment: Sentiment = None,
+    time_of_day: TimeOfDay = None,
+    topic: Topic = None,
+    request_id: RequestId = None,
 ) -> None:
     """Choose how to answer, with the shares that led to the choice."""
     face = face_of(context)
@@ -59,11 +65,11 @@ def apply_skill(
     message: str,
     prompt: Annotated[str, typer.Option(help="The system prompt that the skill's words are appended to.")] = "",
     user: User = "me",
-    intent: Annotated[str | None, typer.Option(help="Worked out from the message where it is not given.")] = None,
-    sentiment: Annotated[str | None, typer.Option(help="positive, neutral or negative.")] = None,
-    time_of_day: Annotated[str | None, typer.Option(help="morning, afternoon, evening or night.")] = None,
-    topic: Annotated[str | None, typer.Option(help="What it is about.")] = None,
-    request_id: Annotated[str | None, typer.Option(help="Names this selection in later feedback.")] = None,
+    intent: Intent = None,
+    sentiment: Sentiment = None,
+    time_of_day: TimeOfDay = None,
+    topic: Topic = None,
+    request_id: RequestId = None,
 ) -> None:
     """Choose how to answer, and print the system prompt with the chosen skill's words behind it."""
     face = face_of(context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from aico_memory.contracts.envelope import Event, make_record, reply_record
 from aico_memory.contracts.registry import topic_of
@@ -58,6 +58,7 @@ SHIPPED = "shipped"
 LABELS = 2000
 _REFUSALS = (NotFound, InvalidMessage, RefusedTransition)
 Effect = Callable[[SemanticTransaction, Event], None]
+Label = TypeVar("Label")
 
 
 class Ranker(Protocol):
@@ -219,8 +220,7 @@ class Adjusting:
         def look(since_us: int) -> Seen:
             return write_policy.seen(standing, [one for one in labels if one.at_us >= since_us])
 
-        fit = [one for one in labels if not held_out(one.memory_id.hex(), self._guard.holdout)]
-        kept = [one for one in labels if held_out(one.memory_id.hex(), self._guard.holdout)]
+        fit, kept = self._parted(labels, lambda one: one.memory_id.hex())
         after = write_policy.proposed(standing, fit, weights_of(self._guard))
         earlier = write_policy.seen(standing, [one for one in labels if one.at_us >= at_us - self._window_us()])
         proposal = Adjustment(
@@ -240,8 +240,7 @@ class Adjusting:
         def look(since_us: int) -> Seen:
             return ranking.seen(standing, [one for one in labels if one.at_us >= since_us])
 
-        fit = [one for one in labels if not held_out(one.label_id, self._guard.holdout)]
-        kept = [one for one in labels if held_out(one.label_id, self._guard.holdout)]
+        fit, kept = self._parted(labels, lambda one: one.label_id)
         enough = len(labels) >= self._guard.labels
         after = ranking.proposed(standing, fit, standing.name) if enough else standing
         earlier = ranking.seen(standing, [one for one in labels if one.at_us >= at_us - self._window_us()])
@@ -290,6 +289,14 @@ class Adjusting:
             if one.status == PROPOSED:
                 outdated = replace(one, status=REFUSED, reason="a newer proposal took its place", ended_us=found.at_us)
                 transaction.ledger().put_adjustment(outdated)
+
+    def _parted(self, labels: Sequence[Label], name: Callable[[Label], str]) -> tuple[list[Label], list[Label]]:
+        """What is fitted on, and what is kept for the trial."""
+        fit: list[Label] = []
+        kept: list[Label] = []
+        for one in labels:
+            (kept if held_out(name(one), self._guard.holdout) else fit).append(one)
+        return fit, kept
 
     def _window_us(self) -> int:
         return self._guard.window_days * DAY_US

@@ -48,11 +48,10 @@ def shared(value: str, values: Sequence[str], frame: Frame, phrases: Sequence[Ti
         return frame
     others = [place for one in values if one != value and (place := _place(lower_in(one, grammar.code), text)) >= 0]
     kept = tuple(number for number in frame.times if _speaks_of(number, at, others, cuts, text, phrases))
-    if any(_closes(number, at, cuts, text, phrases) for number in kept):
+    own = {number for number in kept if _closes(number, at, cuts, text, phrases)}
+    if own:
         # "Netflix until May and Disney+ until June": what has an end of its own takes no other's.
-        kept = tuple(
-            number for number in kept if phrases[number].kind not in _BOUNDS or _closes(number, at, cuts, text, phrases)
-        )
+        kept = tuple(number for number in kept if number in own or phrases[number].kind not in _BOUNDS)
     return frame if kept == frame.times else replace(frame, times=kept)
 
 
