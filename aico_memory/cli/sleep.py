@@ -14,7 +14,7 @@ from aico_memory.cli.waiting import progress
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2
-from aico_memory.domain.sleep.names import NAMES
+from aico_memory.domain.sleep.names import NAMES, changes_told
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage
 from aico_memory.ids import derive_id, new_id
 from aico_memory.runtime.clocks import clock_for
@@ -68,7 +68,11 @@ def run_sleep(face: Face, users: list[str], phases: list[str], wait_seconds: flo
 def _describe(report: dict[str, Any]) -> str:
     if report["status"] == "started":
         return f"Started as {report['firing_id']}."
-    return f"{report['status']}: {report['experiences']} experiences of {report['users']} users, run {report['run_id']}"
+    counts = changes_told(phase["counts"] for phase in report["phases"])
+    return (
+        f"{report['status']}: {report['experiences']} experiences of {report['users']} users; {counts}\n"
+        f"What was decided and why: aico-memory sleep runs {report['run_id']}"
+    )
 
 
 @command(nap, "runs", "sleep runs --limit 5", "sleep runs 01a201ba-de09-7395-9ee9-4ac9c7e2feae")

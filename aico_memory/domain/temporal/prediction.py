@@ -51,7 +51,10 @@ def predict(
     if at_us < ordered[0].at_us:
         return Unknown("the moment lies before the values")
     if at_us - ordered[-1].at_us > figures.prediction_horizon * observed_us:
-        return Unknown(f"more than {figures.prediction_horizon:g} times as far ahead as was observed")
+        reach_us = round(figures.prediction_horizon * observed_us)
+        return Unknown(
+            f"the values span {observed_us / DAY_US:.3g} days, which tells no more than {reach_us / DAY_US:.3g} days ahead"
+        )
     line = fitted_line(ordered)
     day = (at_us - ordered[0].at_us) / DAY_US
     spread = line.deviation * math.sqrt(1 + 1 / line.points + (day - line.mean_day) ** 2 / line.squares)

@@ -73,7 +73,7 @@ def test_a_rebuild_embeds_everything_with_the_new_model_and_switches(worker):
     worker.tell(semantic_pb2.Reindex(firing_id="f1", rebuild=True))
     worker.wait_for(lambda: bool(worker.emitted(("finished", sleep_pb2.JobFinished))))
     (finished,) = worker.emitted(("finished", sleep_pb2.JobFinished))
-    assert (finished.firing_id, finished.outcome) == ("f1", "done")
+    assert (finished.firing_id, finished.outcome, finished.detail) == ("f1", "done", "rebuilt")
     assert worker.handlers.status()["fingerprint"] == worker.model.fingerprint
     found = worker.found("bicycle")
     assert found["text"] == texts[:1]
@@ -107,6 +107,8 @@ def test_the_hourly_check_mends_an_index_that_lost_vectors(worker):
         connection.execute("DELETE FROM vector")
     worker.tell(semantic_pb2.Reindex(firing_id="f2"))
     worker.wait_for(lambda: bool(worker.emitted(("finished", sleep_pb2.JobFinished))))
+    (finished,) = worker.emitted(("finished", sleep_pb2.JobFinished))
+    assert finished.detail == "checked; 1 missing vectors made, 0 differences mended"
     assert worker.found("bicycle")["vector"] == ["My bicycle has a flat tyre"]
     worker.restart()
     worker.wait_for(lambda: len(worker.found("bicycle")["vector"]) == 1)

@@ -87,6 +87,9 @@ def test_the_report_sums_what_every_phase_did_and_explains_some_of_it() -> None:
     (complete,) = world.said(sleep_pb2.ConsolidationComplete)
     assert [report.phase for report in complete.phases] == list(NAMES)
     assert complete.before == run.before
+    (finished,) = world.said(sleep_pb2.JobFinished)
+    # One thing was said; six items are seen by each of the fifteen phases.
+    assert finished.detail == "2 users; 1 experiences replayed; changed 90"
 
 
 def test_a_phase_that_fails_ends_with_its_error_and_the_run_goes_on() -> None:
