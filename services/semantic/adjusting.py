@@ -23,7 +23,7 @@ from aico_memory.domain.guardrails.adjustment import (
     Adjustment,
     decided,
 )
-from aico_memory.domain.guardrails.objectives import Seen, Trial, held_out
+from aico_memory.domain.guardrails.objectives import Seen, Trial, split
 from aico_memory.domain.retrieval.ranking import Profile
 from aico_memory.domain.scopes import GLOBAL, readable
 from aico_memory.errors import AicoMemoryError, InvalidMessage, NotFound, RefusedTransition
@@ -291,12 +291,9 @@ class Adjusting:
                 transaction.ledger().put_adjustment(outdated)
 
     def _parted(self, labels: Sequence[Label], name: Callable[[Label], str]) -> tuple[list[Label], list[Label]]:
-        """What is fitted on, and what is kept for the trial."""
-        fit: list[Label] = []
-        kept: list[Label] = []
-        for one in labels:
-            (kept if held_out(name(one), self._guard.holdout) else fit).append(one)
-        return fit, kept
+        """What is fitted on, and what is kept for the trial; labels of one name stay together."""
+        kept = frozenset(split(sorted({name(one) for one in labels}), self._guard.holdout)[1])
+        return [one for one in labels if name(one) not in kept], [one for one in labels if name(one) in kept]
 
     def _window_us(self) -> int:
         return self._guard.window_days * DAY_US

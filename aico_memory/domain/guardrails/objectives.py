@@ -15,7 +15,6 @@ Distributions = Mapping[str, Counts]
 SAME: Final = 1.0
 # Decisions that are kept in words.
 SAMPLES: Final = 10
-_SPACE: Final = 2.0**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +104,6 @@ def alarm(similarities: Mapping[str, float], limits: Limits) -> str:
     """What has drifted too far, in words; "" where nothing has."""
     low = {name: value for name, value in similarities.items() if value < limits.drift}
     return ", ".join(f"{name} {value:.2f} (alarm below {limits.drift:g})" for name, value in sorted(low.items()))
-
-
-def held_out(name: str, share: float) -> bool:
-    """Whether a recorded session is kept for the replay: a stable hash of its name, the same in every night."""
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big") / _SPACE < share
 
 
 def split(names: list[str], share: float) -> tuple[list[str], list[str]]:

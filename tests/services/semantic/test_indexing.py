@@ -108,7 +108,8 @@ def test_the_hourly_check_mends_an_index_that_lost_vectors(worker):
     worker.tell(semantic_pb2.Reindex(firing_id="f2"))
     worker.wait_for(lambda: bool(worker.emitted(("finished", sleep_pb2.JobFinished))))
     (finished,) = worker.emitted(("finished", sleep_pb2.JobFinished))
-    assert finished.detail == "checked; 1 missing vectors made, 0 differences mended"
+    # The message's and that of the fact it states.
+    assert finished.detail == "checked; 2 missing vectors made, 0 differences mended"
     assert worker.found("bicycle")["vector"] == ["My bicycle has a flat tyre"]
     worker.restart()
     worker.wait_for(lambda: len(worker.found("bicycle")["vector"]) == 1)
