@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
-from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.gate.tagging import neighbours_of, pairs_of, retrieved_together, spread
-from aico_memory.domain.memory import RECORD, Evolution
+from aico_memory.domain.memory import RECORD, Evolution, Memory, Scope
 from aico_memory.domain.scopes import readable
 from aico_memory.domain.strength.forgetting import awakened
 from aico_memory.settings.identity import IdentitySettings
@@ -32,32 +31,35 @@ class Activation:
         used = [id_bytes(memory_id) for memory_id in dict.fromkeys(message.memory_ids)]
         scopes = readable(self._identity.names(event.user))
         at_us = message.at_us or event.occurred_us
-        known = transaction.known(used, scopes)
-        known = self._awake(transaction, known, {id_bytes(memory_id) for memory_id in message.strong_ids}, event)
-        items = [one.memory for one in known if one.memory.kind != RECORD and one.memory.status == "active"]
-        records = [one.memory.memory_id for one in known if one.memory.kind == RECORD]
+        memories = transaction.outlined(used, scopes)
+        memories = self._awake(transaction, memories, {id_bytes(memory_id) for memory_id in message.strong_ids}, event, scopes)
+        items = [one for one in memories if one.kind != RECORD and one.status == "active"]
+        records = [one.memory_id for one in memories if one.kind == RECORD]
         for scope in scopes:
             transaction.note_use(records, scope, at_us)
-        for memory in retrieved_together(items, at_us, tags, self._retention):
-            transaction.set_strength(memory)
+        transaction.set_retention(retrieved_together(items, at_us, tags, self._retention))
         ids = [one.memory_id for one in items]
         transaction.count_pairs(pairs_of(ids, tags))
         near = neighbours_of(ids, transaction.relations(ids))
-        neighbours = [one.memory for one in transaction.known(sorted(near), scopes)]
-        for memory in spread(scopes, neighbours, tags, self._retention):
-            transaction.set_strength(memory)
+        neighbours = transaction.outlined(sorted(near), scopes)
+        transaction.set_retention(spread(scopes, neighbours, tags, self._retention))
 
     def _awake(
-        self, transaction: SemanticTransaction, known: Sequence[Known], strong: Collection[bytes], event: Event
-    ) -> list[Known]:
+        self, transaction: SemanticTransaction, memories: Sequence[Memory], strong: Collection[bytes], event: Event,
+        scopes: Sequence[Scope],
+    ) -> list[Memory]:  # fmt: skip
         """The memories, those that rested and matched well back in their tier."""
         found = []
-        for one in known:
-            memory = awakened(one.memory, event.occurred_us) if one.memory.memory_id in strong else one.memory
-            if memory is not one.memory and memory.status == "active":
-                tiers, cause = (one.memory.tier, memory.tier), event.event_id.bytes
+        for one in memories:
+            memory = awakened(one, event.occurred_us) if one.memory_id in strong else one
+            if memory is not one and memory.status == "active":
+                # Whoever wakes is stored anew, and so with its words.
+                (whole,) = transaction.known([one.memory_id], scopes)
+                awake = replace(whole, memory=awakened(whole.memory, event.occurred_us))
+                tiers, cause = (one.tier, memory.tier), event.event_id.bytes
                 transaction.add_evolution(Evolution(memory.memory_id, "tier", *tiers, event.occurred_us, cause, "used again"))
-                one = replace(one, memory=memory)  # noqa: PLW2901  # the memory as it is now
-                transaction.put_item(one, None, event.global_sequence)
-            found.append(one)
+                transaction.put_item(awake, None, event.global_sequence)
+                found.append(memory)
+            else:
+                found.append(one)
         return found

@@ -7,12 +7,11 @@ something strong follows soon. Co-activation is Hebb's rule (1949) on pairs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
 from aico_memory.domain.graph.relations import Relation
-from aico_memory.domain.memory import Memory, Scope
+from aico_memory.domain.memory import Memory, Scope, restated
 from aico_memory.domain.strength.retention import strengthened
 from aico_memory.settings.memory_model import RetentionSettings
 from aico_memory.settings.write_path import TagSettings
@@ -80,7 +79,7 @@ def retrieved_together(
     factor = figures.together_factor if len(active) > 1 else 1.0
     return tuple(
         strengthened(
-            replace(one, access_count=one.access_count + 1, last_accessed_us=max(one.last_accessed_us, at_us)),
+            restated(one, access_count=one.access_count + 1, last_accessed_us=max(one.last_accessed_us, at_us)),
             factor,
             retention,
         )

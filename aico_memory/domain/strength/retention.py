@@ -17,7 +17,7 @@ from fsrs import Card, Rating, Scheduler, State
 
 from aico_memory.clock import EPOCH
 from aico_memory.domain.kinds import days_between
-from aico_memory.domain.memory import Memory
+from aico_memory.domain.memory import Memory, restated
 from aico_memory.settings.memory_model import RetentionSettings
 
 _FSRS: Final = Scheduler(enable_fuzzing=False)
@@ -92,7 +92,7 @@ def stored(storage: float, retrieved: float, figures: RetentionSettings) -> floa
 
 def strengthened(memory: Memory, factor: float, figures: RetentionSettings) -> Memory:
     """Stability times a factor (capture, co-activation, neighbours, rehearsal), under the limit."""
-    return replace(memory, stability=_limited(memory.stability * factor, figures))
+    return restated(memory, stability=_limited(memory.stability * factor, figures))
 
 
 @dataclass(frozen=True, slots=True)

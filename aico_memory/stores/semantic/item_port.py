@@ -34,6 +34,8 @@ STRENGTHS = (
     "confidence", "utility", "stability", "difficulty", "storage_strength", "access_count", "last_accessed_us",
     "reference_count", "last_referenced_us",
 )  # fmt: skip
+# Those of them that an answer changes of what it used.
+RETENTION = ("stability", "access_count", "last_accessed_us")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,9 @@ class ItemReads(Protocol):
 
     def mean_access(self, scope: Scope) -> float:
         """Mean access count of the items that are active or superseded and not dormant; 0 where there are none."""
+
+    def outlined(self, memory_ids: Sequence[bytes], scopes: Sequence[Scope]) -> list[Memory]:
+        """The memories that `known` would give, without their words: all sealed fields are empty."""
 
     def active_outlines(self, scope: Scope) -> list[Memory]:
         """Active items that are not dormant, without their words: all sealed fields are empty. By ascending id."""
@@ -190,6 +195,9 @@ class ItemWrites(ItemReads, Protocol):
 
     def set_strength(self, memory: Memory) -> None:
         """Strengths and counts of use of a memory as they are now; no index holds any of them."""
+
+    def set_retention(self, memories: Sequence[Memory]) -> None:
+        """Stability and accesses of these memories as they are now: what no index holds and no context shows."""
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
         """The vector of an item's present text, so that the indexer need not ask for it."""

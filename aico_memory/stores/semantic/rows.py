@@ -137,6 +137,14 @@ def outline(scope: Scope, plain: Sequence[Any]) -> Memory:
     return Memory(scope=scope, text="", **{**fields, **{name: bool(fields[name]) for name in _FLAGS}})
 
 
+def outlines(found: Iterable[Sequence[Any]], sealers: Sealers) -> list[Memory]:
+    """The same from (scope kind, scope id, *PLAIN); without those whose owner's key was destroyed."""
+    owner_at = 2 + PLAIN.index("owner")
+    lines = list(found)
+    opened = {owner for owner in {line[owner_at] for line in lines} if _is_held(owner, sealers)}
+    return [outline(Scope(line[0], line[1]), line[2:]) for line in lines if line[owner_at] in opened]
+
+
 def seal_evidence(evidence: Evidence, sealer: Sealer) -> bytes | None:
     """Name, metadata and excerpt of a piece of evidence; None where all are empty."""
     detail = [evidence.name, evidence.metadata_json, evidence.excerpt]
@@ -194,6 +202,14 @@ def within(scopes: Sequence[Scope]) -> tuple[str, list[Any]]:
         f"m.scope_no IN (SELECT scope_no FROM scope WHERE (kind, id) IN (VALUES {pairs}))" if scopes else "0",
         [part for scope in scopes for part in scope],
     )
+
+
+def _is_held(owner: str, sealers: Sealers) -> bool:
+    try:
+        sealers.sealer(owner, create=False)
+    except (KeyDestroyed, WrongKey):
+        return False
+    return True
 
 
 def _words(content: bytes) -> tuple[str, tuple[str, ...], str, str]:

@@ -14,13 +14,14 @@ from aico_memory.domain.memory import Evidence, Evolution, Memory
 from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
 from aico_memory.errors import InvalidMessage
 from aico_memory.stores.semantic import rows
-from aico_memory.stores.semantic.item_port import STRENGTHS, StatementState, Vector
+from aico_memory.stores.semantic.item_port import RETENTION, STRENGTHS, StatementState, Vector
 from aico_memory.stores.semantic.sql_bookkeeping import SqlBookWrites
 from aico_memory.stores.semantic.sql_graph import SqlGraphWrites
 from aico_memory.stores.semantic.sql_items import IN_LISTED, SqlItemReads, predicate_text
 from aico_memory.stores.semantic.values import statement_body
 
 _READ_AS = "UPDATE memory SET reading = ?, single_valued = ?, predicate_digest = ?, object_digest = ? WHERE memory_id = ?"
+_RETAIN = f"UPDATE memory SET {', '.join(f'{name} = ?' for name in RETENTION)} WHERE memory_id = ?"
 _KEEP = """
 INSERT INTO statement (statement_id, scope_no, owner, key_digest, state, event_id, said_at_us, heard, place, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -92,6 +93,10 @@ class SqlItemWrites(SqlItemReads, SqlGraphWrites, SqlBookWrites):
         assigned = ", ".join(f"{name} = ?" for name in STRENGTHS)
         self._changing(memory.memory_id, False)
         self.connection.execute(f"UPDATE memory SET {assigned} WHERE memory_id = ?", (*values, memory.memory_id))
+
+    def set_retention(self, memories: Sequence[Memory]) -> None:
+        values = [(*(getattr(one, name) for name in RETENTION), one.memory_id) for one in memories]
+        self.connection.executemany(_RETAIN, values)
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
         self.connection.execute(_NAME_MODEL, (fingerprint,))

@@ -32,6 +32,10 @@ _ACTIVE_VECTORS = (
     # What sleep writes is no statement, and is embedded some time later.
     f"WHERE f.fingerprint = ? AND {_ACTIVE} AND m.write_source <> '{WRITTEN_BY}'"
 )
+_OUTLINES = (
+    f"SELECT s.kind, s.id, {', '.join('m.' + name for name in rows.PLAIN)} FROM memory m JOIN scope s USING (scope_no) "
+    f"WHERE m.memory_id IN {IN_LISTED}"
+)
 _VECTORS_OF = (
     "SELECT m.memory_id, v.half_floats FROM fingerprint f CROSS JOIN json_each(?) j "
     f"CROSS JOIN memory m ON m.memory_id = unhex(j.value) {_VECTOR_OF_M} WHERE f.fingerprint = ?"
@@ -139,6 +143,13 @@ class SqlItemReads:
         with self._reading() as connection:
             found = connection.execute(f"SELECT avg(m.access_count) FROM memory m WHERE {believed}", scope).fetchone()[0]
         return float(found or 0.0)
+
+    def outlined(self, memory_ids: Sequence[bytes], scopes: Sequence[Scope]) -> list[Memory]:
+        scoped, values = rows.within(scopes)
+        with self._reading() as connection:
+            found = connection.execute(f"{_OUTLINES} AND {scoped}", [listed(memory_ids), *values]).fetchall()
+        by_id = {one.memory_id: one for one in rows.outlines(found, self._unsealing())}
+        return [by_id[memory_id] for memory_id in dict.fromkeys(memory_ids) if memory_id in by_id]
 
     def active_outlines(self, scope: Scope) -> list[Memory]:
         sql = f"SELECT {', '.join('m.' + name for name in rows.PLAIN)} FROM memory m WHERE {_ACTIVE} ORDER BY m.memory_id"

@@ -16,7 +16,7 @@ from aico_memory.domain.graph.entities import Entity, Merge
 from aico_memory.domain.graph.relations import Relation, RelationKey
 from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope
 from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
-from aico_memory.stores.semantic.item_port import STRENGTHS, Interaction, StatementState, Upkeep, Vector
+from aico_memory.stores.semantic.item_port import RETENTION, STRENGTHS, Interaction, StatementState, Upkeep, Vector
 from aico_memory.stores.semantic.port import KeptVector
 from aico_memory.stores.semantic.twin_items import HOUR_US, TwinItemReads
 
@@ -58,6 +58,12 @@ class TwinItemWrites(TwinItemReads):
         key = self.tables.keys[memory.memory_id]
         changed = {name: getattr(memory, name) for name in STRENGTHS}
         self.tables.memories[key] = replace(self.tables.memories[key], **changed)
+
+    def set_retention(self, memories: Sequence[Memory]) -> None:
+        for memory in memories:
+            key = self.tables.keys[memory.memory_id]
+            changed = {name: getattr(memory, name) for name in RETENTION}
+            self.tables.memories[key] = replace(self.tables.memories[key], **changed)
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
         tables = self.tables

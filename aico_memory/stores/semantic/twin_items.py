@@ -159,9 +159,11 @@ class TwinItemReads:
         found = self._items(lambda one: one.scope == scope and one.status in {"active", "superseded"} and one.tier != "dormant")
         return sum(one.memory.access_count for one in found) / len(found) if found else 0.0
 
+    def outlined(self, memory_ids: Sequence[bytes], scopes: Sequence[Scope]) -> list[Memory]:
+        return [_outline(one) for one in self.known(memory_ids, scopes)]
+
     def active_outlines(self, scope: Scope) -> list[Memory]:
-        found = self._items(lambda one: _counts(one, scope))
-        return [replace(one.memory, text="", entities=(), fact_key="", speaker="") for one in found]
+        return [_outline(one) for one in self._items(lambda one: _counts(one, scope))]
 
     def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[tuple[int, str]]:
         found = [
@@ -276,6 +278,10 @@ class TwinItemReads:
         memory = self.tables.memories[self.tables.keys[memory_id]]
         reading = self.tables.readings.get(memory_id)
         return replace(reading, memory=memory) if reading else Known(memory)
+
+
+def _outline(one: Known) -> Memory:
+    return replace(one.memory, text="", entities=(), fact_key="", speaker="")
 
 
 def _counts(memory: Memory, scope: Scope) -> bool:

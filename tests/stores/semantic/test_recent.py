@@ -73,6 +73,17 @@ def test_a_change_is_seen_by_the_next_read(shown, change):
     assert Shown(shown.store)() == after
 
 
+def test_what_is_only_used_stays_at_hand(shown):
+    before, one = shown(), shown.store.get([memory_id(1)], [ADA])[0]
+    with shown.store.transaction() as transaction:
+        transaction.set_retention([replace(one, stability=9.0, access_count=3, last_accessed_us=NOW)])
+    after = shown()
+    assert all(after[0][key] is before[0][key] for key in shown.keys)
+    shown.store.recent = Recent(shown.store.sealers, 0)
+    assert Shown(shown.store)() == after
+    assert shown.store.get([memory_id(1)], [ADA])[0].access_count == 3
+
+
 def test_what_is_taken_back_leaves_everything_as_it_was(shown):
     before, one = shown(), shown.store.get([memory_id(1)], [ADA])[0]
     with pytest.raises(RuntimeError, match="on purpose"), shown.store.transaction() as transaction:

@@ -6,6 +6,7 @@ import pytest
 
 from aico_memory.domain.gate.policy import Usage
 from aico_memory.domain.gate.tagging import Pair, Tag
+from aico_memory.domain.memory import restated
 from aico_memory.stores.semantic.item_port import Interaction
 from tests.stores.semantic.items import an_item, put, unit
 from tests.stores.semantic.memories import ADA, BEN, memory_id
@@ -114,3 +115,27 @@ def test_the_mean_access_counts_what_is_or_was_believed_and_awake(store):
     put(store, an_item(3, "x", access_count=9, tier="dormant", fact_key="x"), an_item(4, "y", access_count=9, status="invalid"))
     put(store, an_item(5, "z", BEN, access_count=9))
     assert store.mean_access(ADA) == 2.5
+
+
+def test_what_an_answer_changes_of_what_it_used_is_written_for_all_at_once(store, queue):
+    put(store, an_item(1, confidence=0.7, utility=0.4), an_item(2, "Oslo", fact_key="x"))
+    waiting = queue.pending_count()
+    with store.transaction() as transaction:
+        read = transaction.outlined([memory_id(2), memory_id(1), memory_id(9), memory_id(2)], [ADA])
+        changes = {"stability": 9.0, "access_count": 4, "last_accessed_us": 7}
+        transaction.set_retention([restated(one, **changes, confidence=0.1, utility=0.9, status="invalid") for one in read])
+    for one in store.known([memory_id(1), memory_id(2)], [ADA]):
+        assert {name: getattr(one.memory, name) for name in changes} == changes
+        assert one.memory.status == "active" and one.memory.text
+    # What is shown of a memory is not changed by its use.
+    (first,) = store.known([memory_id(1)], [ADA])
+    assert (first.memory.confidence, first.memory.utility) == (0.7, 0.4)
+    assert queue.pending_count() == waiting
+
+
+def test_memories_are_outlined_in_the_order_asked_for_within_the_scopes(store):
+    put(store, an_item(1, entities=("entity://name/anna",)), an_item(2, "Oslo", fact_key="x"), an_item(3, "x", BEN))
+    found = store.outlined([memory_id(2), memory_id(3), memory_id(1), memory_id(2)], [ADA])
+    assert [one.memory_id for one in found] == [memory_id(2), memory_id(1)]
+    assert {(one.text, one.entities, one.fact_key, one.speaker, one.scope) for one in found} == {("", (), "", "", ADA)}
+    assert store.outlined([], [ADA]) == []
