@@ -208,7 +208,8 @@ class LearningVerbs(FeedbackVerbs):
     async def set_preference(self, user_id: str, style: Mapping[str, float], bucket: int | None = None) -> dict[str, Any]:
         """Say which style the user wants: values 0..1 by the names of dimensions, in one context bucket or in all.
 
-        It stands over what was learned until then, and feedback goes on from it. Without consent the status says so.
+        It stands over what was learned until then, and feedback goes on from it; contexts that come later begin with what
+        was said of all. Without consent the status says so.
         """
         return await self._put_preference(user_id, behavioral_pb2.PutPreference(style=_checked_style(style)), bucket)
 

@@ -9,11 +9,14 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL_VALUE
 from aico_memory.domain.behavioral.evidence import Wish, with_wish
+from aico_memory.domain.behavioral.learning import Preference
 from aico_memory.domain.behavioral.records import Evolution
 from aico_memory.errors import InvalidMessage
 from aico_memory.stores.behavioral.port import BehavioralRows
 
 STATED, RESET, UNDONE = "stated", "reset", "undone"
+# Said of all situations: every bucket has it, and those that begin later begin with it.
+EVERYWHERE = "stated_everywhere"
 BUCKETS = 100
 NO_CONSENT = "no_consent"
 
@@ -27,19 +30,23 @@ def state(rows: BehavioralRows, event: Event, weight: float) -> behavioral_pb2.P
         return behavioral_pb2.PreferenceStated(status=NO_CONSENT)
     buckets = [message.bucket] if message.HasField("bucket") else sorted(rows.preferences(user))
     what = RESET if message.reset else STATED
-    # Once for all situations, then for each bucket that has another value.
-    told: list[tuple[str, int | None, float]] = []
-    if not message.reset:
-        told += [(name, None, NEUTRAL_VALUE) for name in sorted(style)]
+    # Once for the person, then for each bucket that has another value.
+    told: list[tuple[str, str, int | None, float]] = []
+    if not message.HasField("bucket"):
+        before = dict(zip(DIMENSIONS, rows.stated_style(user).dimensions, strict=True))
+        news = [name for name in sorted(style) if not message.reset or before[name] != NEUTRAL_VALUE]
+        told += [(EVERYWHERE, name, None, before[name]) for name in news]
+    elif not message.reset:
+        told += [(STATED, name, None, NEUTRAL_VALUE) for name in sorted(style)]
     changed: set[int] = set()
     for bucket in buckets:
         known = dict(zip(DIMENSIONS, rows.preference(user, bucket).dimensions, strict=True))
         moved = [name for name in sorted(style) if known[name] != style[name]]
-        told += [(name, bucket, known[name]) for name in moved]
+        told += [(what, name, bucket, known[name]) for name in moved]
         changed.update({bucket} if moved else ())
     changes = [
-        Evolution(user, event.event_id, place, what, name, event.occurred_us, old, style[name], bucket)
-        for place, (name, bucket, old) in enumerate(told)
+        Evolution(user, event.event_id, place, kind, name, event.occurred_us, old, style[name], bucket)
+        for place, (kind, name, bucket, old) in enumerate(told)
     ]
     for change in changes:
         rows.add_evolution(change)
@@ -49,23 +56,35 @@ def state(rows: BehavioralRows, event: Event, weight: float) -> behavioral_pb2.P
 
 
 def apply_stated(rows: BehavioralRows, change: Evolution, weight: float) -> None:
-    """Put the stated value into its bucket; without a bucket tell the wish for all situations."""
-    place = DIMENSIONS.index(change.subject)
+    """Put the stated value into its bucket; without a bucket tell the wish of the person.
+
+    What is said of all situations goes into every bucket that there is: a thumb that arrives late may have begun one
+    that the statement did not know.
+    """
     if change.bucket is not None:
         known = rows.preference(change.user, change.bucket)
-        values = (*known.dimensions[:place], change.new_value, *known.dimensions[place + 1 :])
-        rows.put_preference(change.user, change.bucket, replace(known, dimensions=values), change.at_us)
-    elif change.new_value != NEUTRAL_VALUE:
+        rows.put_preference(change.user, change.bucket, _with(known, change), change.at_us)
+        return
+    if change.what == EVERYWHERE:
+        for bucket, known in rows.preferences(change.user).items():
+            rows.put_preference(change.user, bucket, _with(known, change), change.at_us)
+        rows.put_stated_style(change.user, _with(rows.stated_style(change.user), change))
+    if change.new_value != NEUTRAL_VALUE:
         standing = {wish.dimension: wish for wish in rows.wishes(change.user)}.get(change.subject, Wish(change.subject))
         direction = 1 if change.new_value > NEUTRAL_VALUE else -1
         rows.put_wish(change.user, with_wish(standing, direction, weight))
+
+
+def _with(known: Preference, change: Evolution) -> Preference:
+    place = DIMENSIONS.index(change.subject)
+    return replace(known, dimensions=(*known.dimensions[:place], change.new_value, *known.dimensions[place + 1 :]))
 
 
 def standing_statements(changes: Sequence[Evolution]) -> list[Evolution]:
     """The statements that no undo has taken back, in their order."""
     found: list[Evolution] = []
     for change in changes:
-        if change.what in (STATED, RESET):
+        if change.what in (STATED, RESET, EVERYWHERE):
             found.append(change)
         elif change.what == UNDONE and change.subject == STATED:
             found = [one for one in found if one.at_us <= change.old_value]

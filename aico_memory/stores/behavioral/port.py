@@ -26,6 +26,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "preference": ("user", "bucket"),
     "selection": ("user", "request_id"),
     "skill": ("user", "skill_id"),
+    "stated_style": ("user",),
     "suggestion": ("user", "suggestion_id"),
     "taste": ("user", "intent", "sentiment", "time_of_day", "skill_id"),
     "trajectory": ("user", "request_id"),
@@ -60,10 +61,16 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
 
     def put_posterior(self, user: str, bucket: int, skill_id: str, posterior: Posterior, at_us: int) -> None: ...
 
-    def preference(self, user: str, bucket: int) -> Preference: ...
+    def preference(self, user: str, bucket: int) -> Preference:
+        """Of a bucket without one: that which is stated for all situations."""
+
+    def stated_style(self, user: str) -> Preference:
+        """What the user has said of all situations; neutral where that is nothing."""
+
+    def put_stated_style(self, user: str, style: Preference) -> None: ...
 
     def preferences(self, user: str) -> dict[int, Preference]:
-        """By bucket, ascending."""
+        """By bucket, ascending; of those only that have one."""
 
     def put_preference(self, user: str, bucket: int, preference: Preference, at_us: int) -> None: ...
 

@@ -37,7 +37,7 @@ class LearningRows(Protocol):
     def put_wish(self, user: str, wish: Wish) -> None: ...
 
     def forget_learned(self, user: str) -> None:
-        """Delete cells, wishes, posteriors and preferences of a user; states of skills stay."""
+        """Delete cells, wishes, posteriors, preferences and the stated style of a user; states of skills stay."""
 
     def taught_users(self) -> list[str]:
         """Those with consent and at least one cell, sorted."""

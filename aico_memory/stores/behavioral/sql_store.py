@@ -57,7 +57,14 @@ class SqlRows(SqlOutcomeRows):
 
     def preference(self, user: str, bucket: int) -> Preference:
         row = self._one("SELECT dimensions, updates FROM preferences WHERE user_id = ? AND bucket = ?", user, bucket)
-        return Preference() if row is None else Preference(unpack_vector(row[0]), row[1])
+        return self.stated_style(user) if row is None else Preference(unpack_vector(row[0]), row[1])
+
+    def stated_style(self, user: str) -> Preference:
+        row = self._one("SELECT dimensions FROM stated_styles WHERE user_id = ?", user)
+        return Preference() if row is None else Preference(unpack_vector(row[0]))
+
+    def put_stated_style(self, user: str, style: Preference) -> None:
+        self._connection.execute(sql.PUT_STATED, (user, pack_vector(style.dimensions)))
 
     def preferences(self, user: str) -> dict[int, Preference]:
         query = "SELECT bucket, dimensions, updates FROM preferences WHERE user_id = ? ORDER BY bucket"

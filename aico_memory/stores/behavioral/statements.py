@@ -37,6 +37,7 @@ TABLES = (
     "skill_states",
     "posteriors",
     "preferences",
+    "stated_styles",
     "selections",
     "feedback",
     "trajectories",
@@ -115,6 +116,7 @@ WHERE sealed_text IS NOT NULL AND categories IS NULL AND undone_us IS NULL
 ORDER BY position LIMIT ?
 """
 CLASSIFIED = "UPDATE feedback SET categories = ?, classified_us = ?, classified_by = ? WHERE event_id = ?"
+PUT_STATED = "INSERT OR REPLACE INTO stated_styles (user_id, dimensions) VALUES (?, ?)"
 # Bytes of one row beside its texts and vectors.
 ROW = 64
 SIZE = f"""
@@ -123,6 +125,7 @@ SELECT
     + (SELECT {ROW} * count(*) FROM skill_states WHERE user_id = ?)
     + (SELECT {ROW} * count(*) FROM posteriors WHERE user_id = ?)
     + (SELECT ({ROW} + 128) * count(*) FROM preferences WHERE user_id = ?)
+    + (SELECT ({ROW} + 128) * count(*) FROM stated_styles WHERE user_id = ?)
     + (SELECT coalesce(sum({ROW} + 128 + length(sealed_definition)), 0) FROM user_skills WHERE user_id = ?)
 """
 PRIOR = "version, fitted_us, users, thumbs, status, body, evaluation"
@@ -254,6 +257,7 @@ EXPORT: Mapping[str, SectionQuery] = {
     ),
     "selection": SectionQuery("selections", ("user_id", "request_id"), SELECTION, selection_of),
     "skill": SectionQuery("skill_states", ("user_id", "skill_id"), STATE, lambda row: SkillState(*row)),
+    "stated_style": SectionQuery("stated_styles", ("user_id",), "dimensions", lambda row: Preference(unpack_vector(row[0]))),
     "suggestion": SectionQuery("open_suggestions", ("user_id", "suggestion_id"), SUGGESTION, lambda row: OpenSuggestion(*row)),
     "taste": SectionQuery(
         "taste_cells",

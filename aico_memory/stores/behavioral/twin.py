@@ -46,7 +46,13 @@ class MemoryRows(MemoryOutcomeRows):
         self._tables.posteriors[user, bucket, skill_id] = posterior
 
     def preference(self, user: str, bucket: int) -> Preference:
-        return self._tables.preferences.get((user, bucket), Preference())
+        return self._tables.preferences.get((user, bucket), self.stated_style(user))
+
+    def stated_style(self, user: str) -> Preference:
+        return self._tables.stated.get(user, Preference())
+
+    def put_stated_style(self, user: str, style: Preference) -> None:
+        self._tables.stated[user] = style
 
     def preferences(self, user: str) -> dict[int, Preference]:
         rows = sorted(self._tables.preferences.items())
@@ -116,7 +122,7 @@ class MemoryRows(MemoryOutcomeRows):
         tables = self._tables
         return {
             "users": len(tables.users), "user_skills": len(tables.user_skills), "skill_states": len(tables.states),
-            "posteriors": len(tables.posteriors), "preferences": len(tables.preferences),
+            "posteriors": len(tables.posteriors), "preferences": len(tables.preferences), "stated_styles": len(tables.stated),
             "selections": len(tables.selections), "feedback": len(tables.feedback),
             "trajectories": len(tables.trajectories), "evolution": len(tables.evolution),
             "taste_cells": len(tables.cells), "wishes": len(tables.wishes), "priors": len(tables.priors),
@@ -140,6 +146,7 @@ class MemoryRows(MemoryOutcomeRows):
             "preference": tables.preferences.items(),
             "selection": tables.selections.items(),
             "skill": tables.states.items(),
+            "stated_style": (((user,), one) for user, one in tables.stated.items()),
             "suggestion": tables.suggestions.items(),
             "taste": tables.cells.items(),
             "trajectory": tables.trajectories.items(),

@@ -37,6 +37,7 @@ class Tables:
     states: dict[tuple[str, str], SkillState] = field(default_factory=dict)
     posteriors: dict[tuple[str, int, str], Posterior] = field(default_factory=dict)
     preferences: dict[tuple[str, int], Preference] = field(default_factory=dict)
+    stated: dict[str, Preference] = field(default_factory=dict)
     selections: dict[tuple[str, str], SelectionRecord] = field(default_factory=dict)
     feedback: dict[uuid.UUID, FeedbackRecord] = field(default_factory=dict)
     trajectories: dict[tuple[str, str], Trajectory] = field(default_factory=dict)
@@ -86,6 +87,7 @@ class MemoryLearningRows:
         tables.wishes = {key: one for key, one in tables.wishes.items() if key[0] != user}
         tables.posteriors = {key: one for key, one in tables.posteriors.items() if key[0] != user}
         tables.preferences = {key: one for key, one in tables.preferences.items() if key[0] != user}
+        tables.stated.pop(user, None)
 
     def taught_users(self) -> list[str]:
         taught = {key[0] for key in self._tables.cells}
@@ -230,7 +232,7 @@ class MemoryLearningRows:
         tables = self._tables
         rows = sum(key[0] == user for table in (tables.cells, tables.states, tables.posteriors) for key in table)
         own = [one for one in tables.user_skills.values() if one.user == user]
-        vectors = sum(key[0] == user for key in tables.preferences) + len(own)
+        vectors = sum(key[0] == user for key in tables.preferences) + (user in tables.stated) + len(own)
         return ROW * rows + (ROW + 128) * vectors + sum(len(one.sealed_definition) for one in own)
 
     def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:

@@ -34,6 +34,7 @@ def fill(store):
             lambda rows, user=user: rows.put_skill_state(user, "short", STATE),
             lambda rows, user=user: rows.put_posterior(user, 42, "short", POSTERIOR, 1),
             lambda rows, user=user: rows.put_preference(user, 42, PREFERENCE, 1),
+            lambda rows, user=user: rows.put_stated_style(user, PREFERENCE),
             lambda rows, user=user: rows.add_selection(selection(user=user)),
             lambda rows, user=user: rows.put_cell(user, Cell("question", "neutral", "morning", "short", 2.0, 1.0)),
             lambda rows, user=user: rows.put_wish(user, Wish("verbosity", 0.0, 1.0)),
@@ -52,7 +53,7 @@ def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
     whole = read(store, lambda rows: list(pages(rows, "", ("", ()), 100)))
     assert [row[:2] for row in whole] == sorted(row[:2] for row in whole)
     assert {row[0] for row in whole} == set(SECTIONS)
-    assert len(whole) == 28
+    assert len(whole) == 30
     for size in (1, 3, 7):
         walked, after = [], ("", ())
         while page := read(store, lambda rows, after=after, size=size: list(pages(rows, "", after, size))):
@@ -64,7 +65,7 @@ def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
 def test_the_export_of_one_user_holds_nothing_of_another(store):
     fill(store)
     rows = read(store, lambda rows: list(pages(rows, "bob", ("", ()), 100)))
-    assert len(rows) == 14
+    assert len(rows) == 15
     assert {key[0] for _, key, _ in rows} == {"bob"}
 
 

@@ -54,6 +54,23 @@ def test_what_is_put_comes_back_and_the_later_put_stands(store):
     assert read(store, lambda rows: rows.preferences("ann")) == {42: PREFERENCE}
 
 
+def test_a_bucket_without_a_preference_has_the_one_that_is_stated_for_all(store):
+    def stated(rows):
+        return rows.preference("ann", 3), rows.preference("bob", 3), rows.preferences("ann"), rows.stated_style("ann")
+
+    style = Preference(PREFERENCE.dimensions)
+    write(
+        store,
+        lambda rows: rows.put_stated_style("ann", Preference()),
+        lambda rows: rows.put_stated_style("ann", style),
+        lambda rows: rows.put_preference("ann", 42, Preference(), 1),
+    )
+    assert read(store, stated) == (style, Preference(), {42: Preference()}, style)
+    assert read(store, lambda rows: rows.preference("ann", 42)) == Preference()
+    write(store, lambda rows: rows.forget_learned("ann"))
+    assert read(store, stated) == (Preference(), Preference(), {}, Preference())
+
+
 def test_users_and_buckets_are_kept_apart(store):
     write(
         store,
