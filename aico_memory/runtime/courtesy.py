@@ -20,19 +20,31 @@ class Courtesy:
         self._seconds = most_ms / 1000
         self._serving = 0
         self._free = threading.Condition()
+        # Whether this thread is one of those that answer.
+        self._own = threading.local()
 
     @contextmanager
     def serving(self) -> Iterator[None]:
         """A question is being answered until the block ends."""
-        with self._free:
-            self._serving += 1
+        self._own.serves = True
+        self._begin()
         try:
             yield
         finally:
-            with self._free:
-                self._serving -= 1
-                if not self._serving:
-                    self._free.notify_all()
+            self._own.serves = False
+            self._end()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """What this thread answers waits for another process until the block ends: who gives way may go on meanwhile."""
+        if not getattr(self._own, "serves", False):
+            yield
+            return
+        self._end()
+        try:
+            yield
+        finally:
+            self._begin()
 
     def give_way(self) -> None:
         """Wait until no question is being answered, or the bound is reached. Costs nothing where there is none."""
@@ -41,3 +53,13 @@ class Courtesy:
             return
         with self._free:
             self._free.wait_for(lambda: not self._serving, self._seconds)
+
+    def _begin(self) -> None:
+        with self._free:
+            self._serving += 1
+
+    def _end(self) -> None:
+        with self._free:
+            self._serving -= 1
+            if not self._serving:
+                self._free.notify_all()

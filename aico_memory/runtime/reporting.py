@@ -21,10 +21,15 @@ class Reports(Generic[_Report]):
 
     A report waits `linger_seconds` for others and is told together with them: whoever hears them has one
     piece of work instead of many, and none while the next question of the same moment waits for its answer.
+    `give_way` is called before each, so that whoever asks goes first.
     """
 
-    def __init__(self, name: str, waiting: int, tell: Callable[[_Report], None], linger_seconds: float = 0.0) -> None:
+    def __init__(
+        self, name: str, waiting: int, tell: Callable[[_Report], None], linger_seconds: float = 0.0,
+        give_way: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         self._tell = tell
+        self._give_way = give_way
         self._linger = linger_seconds
         self._closing = threading.Event()
         self._queue: queue.Queue[_Report | None] = queue.Queue(waiting)
@@ -55,6 +60,7 @@ class Reports(Generic[_Report]):
                     report = self._queue.get_nowait()
                     told += [report] if report is not None else []
             for one in told:
+                self._give_way()
                 self._tell_one(one)
             if report is None:
                 return

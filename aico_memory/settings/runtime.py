@@ -54,7 +54,8 @@ class RuntimeSettings(Section):
         20.0,
         ge=0,
         le=1000,
-        description="Between two statements forming waits so long for a question that is being answered; 0: never.",
+        description="Between two statements, or reports of use, whoever applies them waits so long for a question that is "
+        "being answered; 0: never.",
     )
 
     def threads_of(self, process: str) -> int:

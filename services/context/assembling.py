@@ -22,6 +22,7 @@ from aico_memory.domain.language.small_talk import small_talk
 from aico_memory.domain.retrieval.budget import ELLIPSIS, Count, Fitted, fit
 from aico_memory.errors import NotFound
 from aico_memory.models.token_counter import TokenCounter
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
@@ -59,7 +60,7 @@ class Assembling:
 
     def __init__(
         self, link: LinkPort, settings: ContextSettings, tables: ReadingTables, counter: TokenCounter, health: TierHealth,
-        answers: Answers, hot: HotTiers, clock: Clock,
+        answers: Answers, hot: HotTiers, clock: Clock, courtesy: Courtesy,
     ) -> None:  # fmt: skip
         self._link = link
         self._settings = settings
@@ -69,6 +70,7 @@ class Assembling:
         self._answers = answers
         self._hot = hot
         self._clock = clock
+        self._courtesy = courtesy
         self._count: Count = counter.count
         words: LanguageTable = tables.words
         self._function_words = frozenset().union(*words.function_words.values(), ("user", "users", "s"))
@@ -116,7 +118,9 @@ class Assembling:
         allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
         total = total_time(settings.deadline_ms, allowance)
         reserve = min(settings.reserve_ms, total / 4)
-        tiers = Tiers(self._link, self._health, watch, total=total, reserve=reserve, probe=settings.probe_ms)
+        tiers = Tiers(
+            self._link, self._health, watch, total=total, reserve=reserve, probe=settings.probe_ms, courtesy=self._courtesy
+        )
         scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
         # What is at hand now says nothing of another time.
         hot = () if request.as_of_us or request.known_as_of_us or not settings.hot.items else self._hot.at_hand(ticket)

@@ -80,9 +80,11 @@ def build(ports: Ports) -> ContextHandlers:
     # Before any question comes: one connection brings both, in the order in which the broker sent them.
     heard = ports.link.subscribe(watched_topics(), watch.hear)
     ports.link.on_connect = watch.forget
-    assembling = Assembling(ports.link, settings, tables, counter, health, answers, hot, ports.clock)
-    reports = UseReports(ports.link, ports.clock, settings.feedback_queue, settings.full_score, settings.feedback_ms)
-    searching = Searching(ports.link, settings, health, tables)
+    assembling = Assembling(ports.link, settings, tables, counter, health, answers, hot, ports.clock, ports.courtesy)
+    reports = UseReports(
+        ports.link, ports.clock, settings.feedback_queue, settings.full_score, settings.feedback_ms, ports.courtesy.give_way
+    )
+    searching = Searching(ports.link, settings, health, tables, ports.courtesy)
     disclosing = Disclosing(ports.link, settings, searching, counter, health, ports.clock)
     unified = Unified(ports.link, settings, searching, tables, health)
     return ContextHandlers(searching, assembling, disclosing, unified, reports, counter, health, answers, heard)

@@ -6,6 +6,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.context.deadlines import total_time
 from aico_memory.domain.context.plan import MODEL, SEMANTIC, plan_search
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
@@ -17,11 +18,15 @@ from services.context.tiers import Stopwatch, TierHealth, Tiers
 class Searching:
     """Answers searches; holds no state but who missed."""
 
-    def __init__(self, link: LinkPort, settings: ContextSettings, health: TierHealth, tables: ReadingTables) -> None:
+    def __init__(
+        self, link: LinkPort, settings: ContextSettings, health: TierHealth, tables: ReadingTables,
+        courtesy: Courtesy,
+    ) -> None:  # fmt: skip
         self._link = link
         self._settings = settings
         self._health = health
         self._routing = tables.routing
+        self._courtesy = courtesy
 
     def search(self, event: Event) -> context_pb2.SearchResult:
         """The best `top_k` memories; without the embedding model, or in a language it does not speak, by words alone."""
@@ -66,7 +71,15 @@ class Searching:
         allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
         total = total_time(settings.search_deadline_ms, allowance)
         reserve = min(settings.reserve_ms, total / 4)
-        tiers = Tiers(self._link, self._health, watch, total=total, reserve=reserve, probe=settings.search_probe_ms)
+        tiers = Tiers(
+            self._link,
+            self._health,
+            watch,
+            total=total,
+            reserve=reserve,
+            probe=settings.search_probe_ms,
+            courtesy=self._courtesy,
+        )
         # A model that did not answer last time is given no more than a probe.
         spare = settings.search_probe_ms if self._health.missed(MODEL) else total
         question = questions.semantic_question(

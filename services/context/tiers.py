@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 
 from aico_memory.domain.context.deadlines import tier_time
 from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.ports import LinkPort
 
 
@@ -92,14 +93,17 @@ class Tiers:
     """The questions of one request."""
 
     def __init__(
-        self, link: LinkPort, health: TierHealth, watch: Stopwatch, *, total: float, reserve: float, probe: float
-    ) -> None:
+        self, link: LinkPort, health: TierHealth, watch: Stopwatch, *, total: float, reserve: float, probe: float,
+        courtesy: Courtesy | None = None,
+    ) -> None:  # fmt: skip
         self._link = link
         self._health = health
         self._watch = watch
         self._total = total
         self._reserve = reserve
         self._probe = probe
+        # Told while this one waits.
+        self._courtesy = courtesy or Courtesy()
 
     def ask(self, tier: str, stage: str, message: Message, user: str = "") -> Asked:
         """Send a question; the answer is waited for by `take`."""
@@ -123,7 +127,9 @@ class Tiers:
         """
         left = tier_time(self._left(), self._reserve, self._health.missed(asked.tier), self._probe) * share
         spent = (monotonic() - asked.started) * 1000 if self._health.missed(asked.tier) else 0.0
-        wait([asked.future], timeout=max(0.0, left - spent) / 1000)
+        if not asked.future.done():
+            with self._courtesy.waiting():
+                wait([asked.future], timeout=max(0.0, left - spent) / 1000)
         if not asked.future.done():
             asked.given_up = True
             self._health.miss(asked.tier)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event, make_record
@@ -18,13 +18,15 @@ from aico_memory.runtime.reporting import Reports
 class UseReports:
     """Tells semantic memory which memories were used, and working memory where attention is."""
 
-    def __init__(self, link: LinkPort, clock: Clock, waiting: int, strong: float, linger_ms: float) -> None:
+    def __init__(
+        self, link: LinkPort, clock: Clock, waiting: int, strong: float, linger_ms: float, give_way: Callable[[], None]
+    ) -> None:
         self._link = link
         self._clock = clock
         # Score from which a memory matched well.
         self._strong = strong
         self._reports: Reports[tuple[Event, str, Sequence[ContextItem]]] = Reports(
-            "use-reports", waiting, self._report, linger_ms / 1000
+            "use-reports", waiting, self._report, linger_ms / 1000, give_way
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
@@ -20,13 +20,19 @@ from services.semantic.convert import id_bytes
 class Activation:
     """The effects of use; utility is judged elsewhere, by whoever knows whether it helped."""
 
-    def __init__(self, figures: WritePathSettings, retention: RetentionSettings, identity: IdentitySettings) -> None:
+    def __init__(
+        self, figures: WritePathSettings, retention: RetentionSettings, identity: IdentitySettings,
+        give_way: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         self._figures = figures
         self._retention = retention
         self._identity = identity
+        # Called before each report: several come at once, and none is in a hurry.
+        self._give_way = give_way
 
     def note_use(self, transaction: SemanticTransaction, event: Event) -> None:
         """Count the use of memories in an answer; items last longer where several were used together."""
+        self._give_way()
         message, tags = event.message, self._figures.tags
         used = [id_bytes(memory_id) for memory_id in dict.fromkeys(message.memory_ids)]
         scopes = readable(self._identity.names(event.user))

@@ -104,7 +104,7 @@ class SemanticHandlers(Handlers):
             store, queue, self._live, self._indexer, self._rules, settings, ports.clock.now_us, ports.log
         )
         self._indexer.maintain = maintenance.step
-        ranker = open_ranker(store, texts, self._live, ports.link, self._rules.languages, ports.home, every)
+        ranker = open_ranker(store, texts, self._live, ports.link, self._rules.languages, ports.home, every, ports.courtesy)
         self._texts = self._live.texts = ranker.texts
         self._indexer.follow = self._texts.catch_up
         self._indexer.hold = retrieval.hold

@@ -19,6 +19,7 @@ from aico_memory.domain.retrieval.ranking import Profile
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage
 from aico_memory.models.ranking_tables import load_profiles, load_time_cues
 from aico_memory.paths import Home
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.retrieval import RetrievalSettings
 from aico_memory.settings.root import Settings
@@ -44,7 +45,7 @@ _Admit = Callable[[Sequence[int]], dict[int, Memory]]
 
 def open_ranker(
     store: SemanticStore, source: TextSource, live: LiveIndex, link: LinkPort, languages: LanguageTable, home: Home,
-    settings: Settings,
+    settings: Settings, courtesy: Courtesy,
 ) -> LearnedRanker:  # fmt: skip
     """The ranker of this home. Raises ConfigurationInvalid where a configured profile is not there."""
     figures = settings.retrieval
@@ -57,7 +58,7 @@ def open_ranker(
     for name in (figures.profile, figures.lexical_profile):
         if name not in profiles:
             raise ConfigurationInvalid(f"No ranking profile {name!r}", f"There are: {', '.join(sorted(profiles))}.")
-    return LearnedRanker(store, texts, live, link, tables, profiles, figures)
+    return LearnedRanker(store, texts, live, link, tables, profiles, figures, courtesy)
 
 
 @dataclass(slots=True)
@@ -97,7 +98,7 @@ class LearnedRanker:
 
     def __init__(
         self, store: SemanticStore, texts: InMemoryText, live: LiveIndex, link: LinkPort, tables: QuestionTables,
-        profiles: Mapping[str, Profile], settings: RetrievalSettings,
+        profiles: Mapping[str, Profile], settings: RetrievalSettings, courtesy: Courtesy,
     ) -> None:  # fmt: skip
         self._store = store
         self.texts = texts
@@ -106,6 +107,7 @@ class LearnedRanker:
         self._tables = tables
         self._named = profiles
         self._settings = settings
+        self._courtesy = courtesy
         self._figures = Figures(settings.terse_words, settings.trusted_coverage, settings.rrf_k)
         self._profiles = fused_search.Profiles(self.shipped, self._named[settings.lexical_profile])
         self.shown = ShownRows()
@@ -290,7 +292,9 @@ class LearnedRanker:
         """Vectors of the questions, the first one's the centroid of itself and its hypotheses."""
         if not questions or all(question.foreign for question in questions):
             return _Embedded()
-        embeddings = _taken(asked, wait_ms)
+        # The consumer may compute while this thread does not.
+        with self._courtesy.waiting():
+            embeddings = _taken(asked, wait_ms)
         if embeddings is None:
             answer.degraded.append(MODEL)
             return _Embedded()

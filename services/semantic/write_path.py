@@ -62,7 +62,7 @@ class WritePath:
         self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting, asked, give_way)
         self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
         self.enriching = Enriching(self.forming, self.gating, settings.language_model)
-        self.activation = Activation(figures, model.retention, settings.identity)
+        self.activation = Activation(figures, model.retention, settings.identity, give_way)
         self.effects: Mapping[str, Effect] = {
             topic_of(working_pb2.Message).name: self.writing.write,
             topic_of(working_pb2.ToolResult).name: self.writing.write,

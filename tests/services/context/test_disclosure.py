@@ -15,6 +15,7 @@ from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, outcomes_pb2, 
 from aico_memory.errors import InvalidMessage
 from aico_memory.models.token_counter import token_counter
 from aico_memory.paths import Home
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.settings.root import Settings
 from services.context.handlers import ContextHandlers, build
 from tests.services.context.tiers import NOW, USER, Tiers, ask, memory_id
@@ -79,7 +80,9 @@ def link(tiers: Held) -> TwinLink:
 @pytest.fixture
 def handlers(link: TwinLink) -> Iterator[ContextHandlers]:
     settings = Settings.model_validate({"context": {"deadline_ms": 300, "probe_ms": 30}})
-    ports: Any = SimpleNamespace(link=link, settings=settings, home=Home(Path("/nowhere")), clock=FixedClock(NOW))
+    ports: Any = SimpleNamespace(
+        link=link, settings=settings, home=Home(Path("/nowhere")), clock=FixedClock(NOW), courtesy=Courtesy()
+    )
     built = build(ports)
     yield built
     built.close()

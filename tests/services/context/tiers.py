@@ -17,6 +17,7 @@ from aico_memory.errors import NotFound
 from aico_memory.ids import derive_id, new_id
 from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import Home
+from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.settings.root import Settings
 from services.context.handlers import ContextHandlers
 from tests.support.twin_link import TwinLink
@@ -142,7 +143,9 @@ def memory_id(event_id: uuid.UUID) -> str:
 
 def ports(link: TwinLink, *, deadline_ms: int) -> Any:
     settings = Settings.model_validate({"context": {"deadline_ms": deadline_ms, "probe_ms": 30, "short_score": 0.0}})
-    return SimpleNamespace(link=link, settings=settings, home=Home(Path("/nowhere")), clock=FixedClock(NOW))
+    return SimpleNamespace(
+        link=link, settings=settings, home=Home(Path("/nowhere")), clock=FixedClock(NOW), courtesy=Courtesy()
+    )
 
 
 def ask(handlers: ContextHandlers, message: Any, allowed_ms: int = 0) -> Any:

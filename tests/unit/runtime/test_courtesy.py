@@ -64,3 +64,40 @@ def test_a_question_that_fails_is_not_waited_for_any_more() -> None:
     started = monotonic()
     courtesy.give_way()
     assert monotonic() - started < WAIT
+
+
+def test_a_question_that_waits_for_another_process_is_not_given_way_to_meanwhile() -> None:
+    courtesy = Courtesy(60_000)
+    worked = threading.Event()
+    with courtesy.serving():
+        with courtesy.waiting():
+            courtesy.give_way()
+        thread = threading.Thread(target=lambda: (courtesy.give_way(), worked.set()))
+        thread.start()
+        assert not worked.is_set()
+    assert worked.wait(WAIT)
+    thread.join(WAIT)
+
+
+def test_who_answers_nothing_waits_without_being_counted() -> None:
+    courtesy = Courtesy(60_000)
+    begun, ended = threading.Event(), threading.Event()
+
+    def answer() -> None:
+        with courtesy.serving():
+            begun.set()
+            assert ended.wait(WAIT)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    assert begun.wait(WAIT)
+    with courtesy.waiting():
+        started = monotonic()
+        # The other thread's question counts on.
+        waiting = threading.Thread(target=courtesy.give_way)
+        waiting.start()
+        assert waiting.is_alive()
+        ended.set()
+        waiting.join(WAIT)
+    thread.join(WAIT)
+    assert monotonic() - started < WAIT
