@@ -14,7 +14,7 @@ from aico_memory.domain.formation.kinds_of_things import alike, same_words
 from aico_memory.domain.formation.naming import object_key
 from aico_memory.domain.formation.succession import HOME, Statements
 from aico_memory.domain.formation.values import NAMED
-from aico_memory.domain.formation.weight import STATED
+from aico_memory.domain.formation.weight import INFERRED, STATED
 from aico_memory.domain.formation.wording import lower_in, squeeze
 from aico_memory.domain.memory import OPEN
 
@@ -101,6 +101,7 @@ def by_what_was_told(
     carried_over(result, start, told_before())
     now = any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["by_now"])
     in_place_of_what_was_told(result, start, told_before(), now, grammar)
+    only_these(result, start, sentence, told_before(), now, grammar)
     named_no_more(result, start, sentence, grammar)
     if any(mark.search(sentence) for mark in grammar.marks["before_that"]):
         before_it(result, start, result.facts[:start] or newest(), said_at_us)
@@ -174,6 +175,48 @@ def in_place_of_what_was_told(
         goal = next((one for one in told if one.predicate == SAVING and same_words(one.object_key, fact.object_key)), None)
         if goal is not None:
             result.facts.append(replace(goal, act="end", corrected=goal.object_key, valid_from_us=fact.valid_from_us))
+
+
+def only_these(
+    result: Statements, start: int, sentence: str, earlier: Iterable[Sequence[FormedFact]], by_now: bool, grammar: Grammar
+) -> None:
+    """ "I only collect maps now": whatever else was told to be collected is over."""
+    match = next((found for mark in grammar.marks["only"] if (found := mark.search(sentence))), None)
+    if match is None or not (by_now or match.groupdict().get("left")):
+        return
+    mine = [
+        one
+        for one in result.facts[start:]
+        if one.act == "assert" and one.subject == SPEAKER and not one.single_valued and one.valid_until_us == OPEN
+    ]
+    if not mine or not _nothing_else(match["v"], mine, grammar):
+        return
+    seen = {(one.predicate, one.object_key) for one in mine}
+    for one in _newest_first(earlier):
+        kept = [fact for fact in mine if fact.predicate == one.predicate]
+        if one.subject != SPEAKER or not kept or (one.predicate, one.object_key) in seen:
+            continue
+        seen.add((one.predicate, one.object_key))
+        part = next((fact for fact in kept if same_words(fact.object_key, one.object_key)), None)
+        if one.act in ("assert", "correct") and part is not None:
+            # "Old maps" were maps.
+            result.facts[result.facts.index(part)] = replace(part, corrected=one.object_key)
+        elif one.act in ("assert", "correct"):
+            over = replace(one, act="end", corrected=one.object_key, valid_from_us=kept[0].valid_from_us)
+            result.facts.append(replace(over, excerpt=sentence[:300], confidence_base=INFERRED))
+
+
+def _nothing_else(said: str, facts: Sequence[FormedFact], grammar: Grammar) -> bool:
+    """Whether "only" is said of the values, and not of when or where ("only drink coffee at work now")."""
+    low = lower_in(said, grammar.code)
+    for mark in (*grammar.marks["by_now"], *grammar.marks["listed"]):
+        low = mark.sub(" ", low)
+    values = {word for fact in facts for word in lower_in(fact.value, grammar.code).split()}
+    articles = grammar.tellings.articles if grammar.tellings else frozenset()
+    known = articles | grammar.words["own"] | grammar.verbs.keys()
+    left = [word for word in low.split() if word not in known and not any(word.startswith(value) for value in values)]
+    # In Turkish what is done stands behind it.
+    return len(left) <= (grammar.parser == "turkish")
 
 
 def named_no_more(result: Statements, start: int, sentence: str, grammar: Grammar) -> None:

@@ -20,6 +20,7 @@ TIME, LOCATION, PLAN, FREQUENCY = "time", "location", "plan", "frequency"
 ATTRIBUTE = "attribute:"
 # "doğumluyum"
 _COPULA = re.compile(r"(?<=\w{4})y?[ıiuü][mz]$")
+_HOURS = 24
 _OF_IT = ("sı", "si", "su", "sü")
 
 
@@ -151,6 +152,9 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         is_time = (bool(frame.times) and not bounded) or any(
             mark.search(lower_in(rest, grammar.code)) for mark in grammar.marks["clock"]
         )
+        hour = unpreposed(value, grammar)
+        # "Toplantı 3'te"
+        is_time = is_time or (grammar.parser == "turkish" and hour.isdigit() and int(hour) <= _HOURS)
         yield Found(
             _timed(party, grammar), TIME if is_time else LOCATION, unpreposed(value, grammar), True, "fact", temporal=is_time
         )

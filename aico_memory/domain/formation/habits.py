@@ -19,6 +19,7 @@ TRIP = "trip"
 # What one starts, so that one may ask when.
 BEGUN = frozenset({"school", "employer", "studies", "learning"})
 _ALWAYS = (0, OPEN)
+_YEAR = re.compile(r"\d{4}")
 
 
 def with_habits(text: str, phrases: Sequence[TimePhrase], grammar: Grammar) -> list[TimePhrase]:
@@ -47,8 +48,22 @@ def same_days(text: str, recent: Sequence[str], grammar: Grammar) -> str:
 
 
 def without_names(text: str, phrases: Sequence[TimePhrase], grammar: Grammar) -> list[TimePhrase]:
-    """The phrases of time without months that are names."""
-    return [phrase for phrase in phrases if not _is_first_name(phrase, text, grammar)]
+    """The phrases of time without months that are names and years that are codes."""
+    return [phrase for phrase in phrases if not (_is_first_name(phrase, text, grammar) or _is_code(phrase, text, grammar))]
+
+
+def _is_code(phrase: TimePhrase, text: str, grammar: Grammar) -> bool:
+    """ "The door code is 1903": four digits alone behind what has a number for its value."""
+    if not _YEAR.fullmatch(phrase.phrase):
+        return False
+    words = lower_in(text[: phrase.start], grammar.code).split()[-MOST_WORDS - 1 :]
+    # "Türcode", "kodu"
+    begins, ends = grammar.parser == "turkish", grammar.parser == "german"
+    return any(
+        word == code or (begins and word.startswith(code)) or (ends and word.endswith(code))
+        for word in words
+        for code in grammar.words["codes"]
+    )
 
 
 def _is_first_name(phrase: TimePhrase, text: str, grammar: Grammar) -> bool:

@@ -40,6 +40,8 @@ _CASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("@i", f"^[yn]?{_H}$"),
     )
 )
+# Adjectives that end like a case.
+_WHOLE = frozenset({"sade"})
 # "konuşabiliyorum": who can, does.
 _ABLE = re.compile(f"y?{_A}bil(?={_H}(?:r|yor))")
 # "evdeydik": where somebody was, no verb.
@@ -79,10 +81,14 @@ def read_verb(word: str, known: frozenset[str]) -> Verb | None:
     return None
 
 
+# "geldim", "koştuk": t behind a voiceless sound only, so that "matematik" is none.
+_PAST = re.compile(f"(?:[aeıioöuülnrzy]d|[şktç]t){_H}[mk]$")
+
+
 def looks_finite(word: str) -> bool:
     """Whether an unknown word has the ending of a finite verb beyond doubt."""
     return bool(re.search(f"{_H}yor(?:du)?(?:um|sun|uz|lar|m|k)?$|[ae]c[ae][kğ](?:[ıi]m|[ıi]z)?$", word)) or bool(
-        re.search(f"[{'aeıioöuü'}lnrşzyktç][dt]{_H}(?:m|k)$", word) and len(word) > 4
+        _PAST.search(word) and len(word) > 4
     )
 
 
@@ -119,6 +125,8 @@ def split_case(word: str, sure: bool = True) -> tuple[str, str]:
                 return case, stem
         return "", stem
     low = lower_in(word, "tr")
+    if low in _WHOLE:
+        return "", word
     owned = re.match(f"^(.{{2,}}?{_H})n([dt]{_A}n?)$", low)
     if (match := owned) and word[:1].islower() and len(match[1]) > 3 and f"{match[1]}n" not in _WITH_N:
         return ("@den" if match[2].endswith("n") else "@de"), word[: len(match[1])]
