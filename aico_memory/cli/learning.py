@@ -33,6 +33,24 @@ def explain_selection(
     face.show(found, lambda data: _fields(face, data))
 
 
+@command(
+    app, "selection-list", "selection-list --user ana", "selection-list --user ana --skill concise_response --limit 5",
+    panel=PANEL,
+)  # fmt: skip
+def selection_list(
+    context: typer.Context,
+    user: User = "me",
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
+    skill: Annotated[str | None, typer.Option(help="Only what chose this skill.")] = None,
+) -> None:
+    """What was chosen for a user, newest first, with the request ids that `explain-selection` and feedback take."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.selection_list(user, limit, skill)
+    columns = ("request_id", "at", "skill_id", "intent", "time_of_day", "outcome", "reward", "message")
+    face.show(found, lambda data: face.table(columns, [[entry[key] for key in columns] for entry in data]))
+
+
 @command(app, "preferences", "preferences --user ana", "preferences --user ana --bucket 12", panel=PANEL)
 def preferences(
     context: typer.Context,
@@ -107,8 +125,8 @@ def style(context: typer.Context, user: User = "me") -> None:
     face = face_of(context)
     with face.client() as client:
         found = client.style(user)
-    rows = [[one["dimension"], f"{one['slope']:+.3f}", f"{one['deviation']:.3f}"] for one in found]
-    face.show(found, lambda _: face.table(("dimension", "slope", "deviation"), rows))
+    rows = [[one["dimension"], f"{one['slope']:+.3f}", f"{one['deviation']:.3f}", one["stated"]] for one in found]
+    face.show(found, lambda _: face.table(("dimension", "slope", "deviation", "stated"), rows))
 
 
 @command(app, "learn-now", "learn-now", panel=PANEL)

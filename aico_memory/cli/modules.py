@@ -21,8 +21,9 @@ WORDS = {
     "guardrails": "guardrails",
     "keys": "keys",
     "learning": (
-        "explain-selection preferences preference-set preference-reset behavior-metrics style learn-now undo-learning "
-        "feedback-list feedback-delete feedback-edit behavior-export skill-put skill-change policies behavior-figures"
+        "explain-selection selection-list preferences preference-set preference-reset behavior-metrics style learn-now "
+        "undo-learning feedback-list feedback-delete feedback-edit behavior-export skill-put skill-change policies "
+        "behavior-figures"
     ),
     "lifecycle": "up down restart",
     "memory": "add search context messages get list history update pin delete flush",

@@ -49,6 +49,13 @@ class Undone(TypedDict):
     left: int
 
 
+def checked_limit(limit: int) -> int:
+    """The number of entries asked for; InvalidMessage unless it is 1 to MAX_LISTED."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LISTED:
+        raise InvalidMessage(f"limit is {limit!r}; allowed is 1 to {MAX_LISTED}")
+    return limit
+
+
 class FeedbackVerbs:
     """Verbs on feedback events."""
 
@@ -78,9 +85,8 @@ class FeedbackVerbs:
     async def feedback_list(self, user_id: str, limit: int = 100) -> list[dict[str, Any]]:
         """The user's feedback events, newest first."""
         user = checked_user(user_id)
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LISTED:
-            raise InvalidMessage(f"limit is {limit!r}; allowed is 1 to {MAX_LISTED}")
-        answer = await self._session.ask(behavioral_pb2.FeedbackListRequest(user_id=user, limit=limit), user)
+        request = behavioral_pb2.FeedbackListRequest(user_id=user, limit=checked_limit(limit))
+        answer = await self._session.ask(request, user)
         return [
             {
                 "event_id": str(uuid.UUID(bytes=one.event_id)),

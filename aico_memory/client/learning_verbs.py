@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from aico_memory.client.feedback_verbs import FeedbackVerbs, Undone
+from aico_memory.client.feedback_verbs import FeedbackVerbs, Undone, checked_limit
 from aico_memory.client.results import Skill
 from aico_memory.client.session import Session
 from aico_memory.client.shapes import skill_shape
@@ -50,12 +50,35 @@ class Explanation(TypedDict):
     answered_by: str
 
 
+class Selection(TypedDict):
+    """One selection of the past; `explain_selection` tells why it was made."""
+
+    request_id: str
+    at: str
+    # applied | no_applicable_skill | no_consent
+    outcome: str
+    skill_id: str
+    skill_name: str
+    intent: str
+    sentiment: str
+    time_of_day: str
+    bucket: int
+    score: float
+    is_exploration: bool
+    # The latest thumb on it; None without one.
+    reward: int | None
+    # How the message began; empty where it was not kept.
+    message: str
+
+
 class StyleBelief(TypedDict):
     """What a person likes of one style dimension by itself; `slope` from its middle to its upper end."""
 
     dimension: str
     slope: float
     deviation: float
+    # What they have said of it for all situations, 0..1; None where that is nothing, or neutral.
+    stated: float | None
 
 
 class Learned(TypedDict):
@@ -108,11 +131,45 @@ class LearningVerbs(FeedbackVerbs):
             "answered_by": answer.answered_by,
         }
 
+    async def selection_list(self, user_id: str, limit: int = 100, skill_id: str | None = None) -> list[Selection]:
+        """The user's selections, newest first: request ids for `explain_selection` and `feedback`; of one skill, or of all."""
+        user = checked_user(user_id)
+        request = behavioral_pb2.SelectionListRequest(
+            user_id=user, limit=checked_limit(limit), skill_id=optional_text(skill_id, "skill_id", 128)
+        )
+        answer = await self._session.ask(request, user)
+        return [
+            {
+                "request_id": one.request_id,
+                "at": datetime.fromtimestamp(one.at_us / 1e6, UTC).isoformat(),
+                "outcome": one.outcome,
+                "skill_id": one.skill_id,
+                "skill_name": one.skill_name,
+                "intent": one.intent,
+                "sentiment": one.sentiment,
+                "time_of_day": one.time_of_day,
+                "bucket": one.bucket,
+                "score": one.score,
+                "is_exploration": one.is_exploration,
+                "reward": one.reward if one.HasField("reward") else None,
+                "message": one.message_text,
+            }
+            for one in answer.selections
+        ]
+
     async def style(self, user_id: str) -> list[StyleBelief]:
         """What the user likes of each style dimension, over all skills and situations, as learned so far."""
         user = checked_user(user_id)
         answer = await self._session.ask(behavioral_pb2.PreferencesRequest(user_id=user), user)
-        return [{"dimension": one.dimension, "slope": one.slope, "deviation": one.deviation} for one in answer.taste]
+        return [
+            {
+                "dimension": one.dimension,
+                "slope": one.slope,
+                "deviation": one.deviation,
+                "stated": one.stated if one.HasField("stated") else None,
+            }
+            for one in answer.taste
+        ]
 
     async def learn_now(self) -> Learned:
         """Run the nightly batch: reasons move preferences, the common prior is refitted from everybody's thumbs."""

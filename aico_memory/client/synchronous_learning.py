@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from aico_memory.client.feedback_verbs import FeedbackReading, Undone
-from aico_memory.client.learning_verbs import Explanation, Learned, LearningVerbs, Moment, StyleBelief
+from aico_memory.client.learning_verbs import Explanation, Learned, LearningVerbs, Moment, Selection, StyleBelief
 from aico_memory.client.results import FeedbackOutcome, Skill
 
 Result = TypeVar("Result")
@@ -28,6 +28,10 @@ class SynchronousLearning:
     def explain_selection(self: _Face, request_id: str, user_id: str | None = None) -> Explanation:
         """Why the selection of this request chose what it chose."""
         return self._run(self._client.explain_selection(request_id, user_id))
+
+    def selection_list(self: _Face, user_id: str, limit: int = 100, skill_id: str | None = None) -> list[Selection]:
+        """The user's selections, newest first."""
+        return self._run(self._client.selection_list(user_id, limit, skill_id))
 
     def style(self: _Face, user_id: str) -> list[StyleBelief]:
         """What the user likes of each style dimension."""

@@ -11,10 +11,10 @@ from google.protobuf.message import Message
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2
-from aico_memory.domain.behavioral.dimensions import DIMENSIONS, named
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL_VALUE, named
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.policies import POLICIES
-from aico_memory.domain.behavioral.records import NO_CONSENT
+from aico_memory.domain.behavioral.records import APPLIED, NO_CONSENT, Trajectory
 from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound
@@ -26,12 +26,14 @@ from aico_memory.vault.sealer import Sealer
 from services.behavioral.export import export_page
 from services.behavioral.feedback import answer_of, text_context
 from services.behavioral.own_skills import current, evidence_of, opened
-from services.behavioral.selection import Selector, skill_message
+from services.behavioral.selection import Selector, input_context, skill_message
 from services.behavioral.shelves import Shelves
 from services.behavioral.stating import check_bucket
 from services.behavioral.tastes import Tastes
 
 DEFAULT_LIMIT, MOST = 100, 1000
+# Characters of a message by which its selection is known again.
+BEGINNING = 200
 
 
 class Questions:
@@ -57,6 +59,7 @@ class Questions:
             behavioral_pb2.FeedbackAnswerRequest: self._feedback_answer,
             behavioral_pb2.SelectionAnswerRequest: self._selection_answer,
             behavioral_pb2.ExplainSelectionRequest: self._explain,
+            behavioral_pb2.SelectionListRequest: self._selection_list,
             behavioral_pb2.PoliciesRequest: self._policies,
             behavioral_pb2.FeedbackListRequest: self._feedback_list,
             behavioral_pb2.BehaviorFiguresRequest: self._figures,
@@ -90,13 +93,15 @@ class Questions:
             shelf = Shelves(self._catalogue, self._sealer_of, 1).of(rows, event.user)
             posterior = tastes.of(rows, event.user, rows.user(event.user), shelf)
             prior = tastes.prior(rows).version
+            said = named(rows.stated_style(event.user).dimensions)
         wanted = event.message.bucket if event.message.HasField("bucket") else None
         answer = behavioral_pb2.Preferences(prior=prior)
         for bucket, one in found.items():
             if wanted is None or bucket == wanted:
                 answer.buckets.add(bucket=bucket, dimensions=one.dimensions, updates=one.updates, style=named(one.dimensions))
         for name, slope, deviation in zip(DIMENSIONS, *posterior.taste(), strict=True):
-            answer.taste.add(dimension=name, slope=float(slope), deviation=float(deviation))
+            stated = said[name] if said[name] != NEUTRAL_VALUE else None
+            answer.taste.add(dimension=name, slope=float(slope), deviation=float(deviation), stated=stated)
         return answer
 
     def _feedback_answer(self, event: Event, ports: Ports) -> Message:
@@ -128,6 +133,32 @@ class Questions:
             raise NotFound("No selection stands under this request id (yet)")
         shelf = Shelf.of(tuple(self._catalogue), [opened(one, self._sealer_of(user)) for one in own.values()])
         return self._selector.answer(found, shelf)
+
+    def _selection_list(self, event: Event, ports: Ports) -> Message:
+        user, limit = event.user, min(event.message.limit or DEFAULT_LIMIT, MOST)
+        with self._store.reading() as rows:
+            newest = rows.selections_of(user, event.message.skill_id, limit)
+            uses = {one.request_id: rows.trajectory(user, one.request_id) for one in newest if one.outcome == APPLIED}
+            own = current(rows, user)
+        names = {skill.skill_id: skill.name for skill in self._catalogue}
+        names |= {skill_id: opened(one, self._sealer_of(user)).name for skill_id, one in own.items()}
+        answer = behavioral_pb2.SelectionList()
+        for one in newest:
+            use = uses.get(one.request_id)
+            answer.selections.add(
+                request_id=one.request_id, at_us=one.at_us, outcome=one.outcome, skill_id=one.skill_id,
+                skill_name=names.get(one.skill_id, ""), intent=one.intent, sentiment=one.sentiment,
+                time_of_day=one.time_of_day, bucket=one.bucket, score=one.score, is_exploration=one.is_exploration,
+                reward=use.reward if use else None, message_text=self._beginning(use) if use else "",
+            )  # fmt: skip
+        return answer
+
+    def _beginning(self, use: Trajectory) -> str:
+        try:
+            text = self._sealer_of(use.user).open(use.sealed_input, input_context(use.request_id)).decode()
+        except KeyDestroyed:
+            return ""
+        return text if len(text) <= BEGINNING else text[: BEGINNING - 1] + "…"
 
     def _policies(self, event: Event, ports: Ports) -> Message:
         with self._store.reading() as rows:

@@ -138,6 +138,13 @@ def test_a_skill_is_applied_to_a_system_prompt_and_consent_is_shown(deployment: 
         ).out
         chosen = client.explain_selection("moon", user)
         assert told.startswith(prompt) and chosen["outcome"] == "applied"
+        moon, *_, first = client.selection_list(user)
+        assert (moon["request_id"], moon["message"], moon["reward"]) == ("moon", "How far is the moon?", None)
+        assert (first["outcome"], first["intent"], first["message"]) == ("no_consent", "summary", "")
+        listed = deployment.ok("selection-list", "--user", user, "--skill", moon["skill_id"], "--limit", "1", "--json").json
+        assert listed == [moon]
+        client.set_preference(user, {"verbosity": 0.2})
+        assert {one["dimension"]: one["stated"] for one in client.style(user)}["verbosity"] == 0.2
         assert "behavioral on" in deployment.ok("consent", "--user", user).out
         with pytest.raises(InvalidFeedback) as refusal:
             client.feedback(user, "answer", "concise_response", 1, reason="boring")

@@ -351,6 +351,117 @@ class ExplainSelectionRequest(_message.Message):
 Global___ExplainSelectionRequest: _TypeAlias = ExplainSelectionRequest  # noqa: Y015
 
 @_typing.final
+class SelectionListRequest(_message.Message):
+    """What was chosen for a person, newest first: whoever did not keep a request id finds it here."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    SKILL_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    limit: _builtins.int
+    """0: 100; at most 1000."""
+    skill_id: _builtins.str
+    """Only what chose this skill."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        limit: _builtins.int = ...,
+        skill_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "skill_id", b"skill_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SelectionListRequest: _TypeAlias = SelectionListRequest  # noqa: Y015
+
+@_typing.final
+class SelectionEntry(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    AT_US_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    SKILL_ID_FIELD_NUMBER: _builtins.int
+    SKILL_NAME_FIELD_NUMBER: _builtins.int
+    INTENT_FIELD_NUMBER: _builtins.int
+    SENTIMENT_FIELD_NUMBER: _builtins.int
+    TIME_OF_DAY_FIELD_NUMBER: _builtins.int
+    BUCKET_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    IS_EXPLORATION_FIELD_NUMBER: _builtins.int
+    REWARD_FIELD_NUMBER: _builtins.int
+    MESSAGE_TEXT_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    at_us: _builtins.int
+    outcome: _builtins.str
+    """applied | no_applicable_skill | no_consent"""
+    skill_id: _builtins.str
+    skill_name: _builtins.str
+    intent: _builtins.str
+    sentiment: _builtins.str
+    time_of_day: _builtins.str
+    bucket: _builtins.int
+    score: _builtins.float
+    is_exploration: _builtins.bool
+    reward: _builtins.int
+    """The latest thumb on it: -1, 0 or 1; absent without one."""
+    message_text: _builtins.str
+    """How the message began that a skill was chosen for; empty where it was not kept."""
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        at_us: _builtins.int = ...,
+        outcome: _builtins.str = ...,
+        skill_id: _builtins.str = ...,
+        skill_name: _builtins.str = ...,
+        intent: _builtins.str = ...,
+        sentiment: _builtins.str = ...,
+        time_of_day: _builtins.str = ...,
+        bucket: _builtins.int = ...,
+        score: _builtins.float = ...,
+        is_exploration: _builtins.bool = ...,
+        reward: _builtins.int | None = ...,
+        message_text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_reward", b"_reward", "reward", b"reward"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reward", b"_reward", "at_us", b"at_us", "bucket", b"bucket", "intent", b"intent", "is_exploration", b"is_exploration", "message_text", b"message_text", "outcome", b"outcome", "request_id", b"request_id", "reward", b"reward", "score", b"score", "sentiment", b"sentiment", "skill_id", b"skill_id", "skill_name", b"skill_name", "time_of_day", b"time_of_day"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__reward: _TypeAlias = _typing.Literal["reward"]  # noqa: Y015
+    _WhichOneofArgType__reward: _TypeAlias = _typing.Literal["_reward", b"_reward"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__reward) -> _WhichOneofReturnType__reward | None: ...
+
+Global___SelectionEntry: _TypeAlias = SelectionEntry  # noqa: Y015
+
+@_typing.final
+class SelectionList(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SELECTIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def selections(self) -> _containers.RepeatedCompositeFieldContainer[Global___SelectionEntry]:
+        """Newest first."""
+
+    def __init__(
+        self,
+        *,
+        selections: _abc.Iterable[Global___SelectionEntry] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["selections", b"selections"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SelectionList: _TypeAlias = SelectionList  # noqa: Y015
+
+@_typing.final
 class ClassifyTextRequest(_message.Message):
     """Sort one text into the categories of feedback; nothing is stored."""
 
@@ -777,22 +888,28 @@ class StyleBelief(_message.Message):
     DIMENSION_FIELD_NUMBER: _builtins.int
     SLOPE_FIELD_NUMBER: _builtins.int
     DEVIATION_FIELD_NUMBER: _builtins.int
+    STATED_FIELD_NUMBER: _builtins.int
     dimension: _builtins.str
     slope: _builtins.float
     """Change of the expected chance of a thumb up from the dimension's middle to its upper end."""
     deviation: _builtins.float
+    stated: _builtins.float
+    """What the person has said of it for all situations, 0..1; absent where that is nothing, or neutral."""
     def __init__(
         self,
         *,
         dimension: _builtins.str = ...,
         slope: _builtins.float = ...,
         deviation: _builtins.float = ...,
+        stated: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_stated", b"_stated", "stated", b"stated"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deviation", b"deviation", "dimension", b"dimension", "slope", b"slope"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stated", b"_stated", "deviation", b"deviation", "dimension", b"dimension", "slope", b"slope", "stated", b"stated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__stated: _TypeAlias = _typing.Literal["stated"]  # noqa: Y015
+    _WhichOneofArgType__stated: _TypeAlias = _typing.Literal["_stated", b"_stated"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stated) -> _WhichOneofReturnType__stated | None: ...
 
 Global___StyleBelief: _TypeAlias = StyleBelief  # noqa: Y015
 

@@ -79,6 +79,9 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
     def latest_selection(self, user: str, skill_id: str) -> SelectionRecord | None:
         """The one applied last that chose this skill."""
 
+    def selections_of(self, user: str, skill_id: str, limit: int) -> list[SelectionRecord]:
+        """Those applied last, newest first; with a skill id, of those that chose it."""
+
     def add_selection(self, record: SelectionRecord) -> None: ...
 
     def feedback(self, event_id: uuid.UUID) -> FeedbackRecord | None: ...

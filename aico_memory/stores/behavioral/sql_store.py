@@ -82,6 +82,10 @@ class SqlRows(SqlOutcomeRows):
         row = self._one(sql.LATEST_SELECTION, user, skill_id)
         return None if row is None else sql.selection_of(row)
 
+    def selections_of(self, user: str, skill_id: str, limit: int) -> list[SelectionRecord]:
+        rows = self._connection.execute(sql.NEWEST_SELECTIONS, (user, skill_id, skill_id, limit))
+        return [sql.selection_of(row) for row in rows]
+
     def add_selection(self, record: SelectionRecord) -> None:
         self._insert("selections", sql.SELECTION, sql.selection_row(record))
 

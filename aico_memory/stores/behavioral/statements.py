@@ -78,6 +78,13 @@ ON CONFLICT (user_id, bucket) DO UPDATE SET
 LATEST_SELECTION = f"""
 SELECT {SELECTION} FROM selections WHERE user_id = ? AND skill_id = ? ORDER BY position DESC LIMIT 1
 """
+NEWEST_SELECTIONS = f"""
+SELECT {SELECTION} FROM selections
+WHERE position IN (
+    SELECT position FROM selections WHERE user_id = ? AND (? = '' OR skill_id = ?) ORDER BY position DESC LIMIT ?
+)
+ORDER BY position DESC
+"""
 CELLS = """
 SELECT intent, sentiment, time_of_day, skill_id, positive, negative FROM taste_cells WHERE user_id = ?
 ORDER BY intent, sentiment, time_of_day, skill_id

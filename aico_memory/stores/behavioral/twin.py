@@ -68,6 +68,10 @@ class MemoryRows(MemoryOutcomeRows):
         newest_first = reversed(self._tables.selections.values())
         return next((one for one in newest_first if (one.user, one.skill_id) == (user, skill_id)), None)
 
+    def selections_of(self, user: str, skill_id: str, limit: int) -> list[SelectionRecord]:
+        newest_first = reversed(self._tables.selections.values())
+        return [one for one in newest_first if one.user == user and skill_id in ("", one.skill_id)][:limit]
+
     def add_selection(self, record: SelectionRecord) -> None:
         _add(self._tables.selections, (record.user, record.request_id), record)
 

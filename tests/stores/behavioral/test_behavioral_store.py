@@ -87,6 +87,16 @@ def test_users_and_buckets_are_kept_apart(store):
     assert read(store, lambda rows: rows.latest_selection("bob", "short")) is None
 
 
+def test_the_newest_selections_come_first_by_user_and_skill(store):
+    def ids(user, skill="", limit=10):
+        return [one.request_id for one in read(store, lambda rows: rows.selections_of(user, skill, limit))]
+
+    told = [("ann", "r3", "short"), ("ann", "r1", "long"), ("bob", "r2", "short"), ("ann", "r2", "short")]
+    write(store, *[lambda rows, one=one: rows.add_selection(selection(*one)) for one in told])
+    assert ids("ann") == ["r2", "r1", "r3"]
+    assert (ids("ann", limit=1), ids("ann", "short"), ids("ann", "none"), ids("cleo")) == (["r2"], ["r2", "r3"], [], [])
+
+
 def test_a_transaction_sees_its_own_writes(store):
     seen = write(store, lambda rows: rows.put_skill_state("ann", "short", STATE), lambda rows: rows.skill_state("ann", "short"))
     assert seen[1] == STATE

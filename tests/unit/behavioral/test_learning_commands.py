@@ -181,6 +181,38 @@ def test_why_a_skill_was_chosen_is_told_by_the_request_alone(worker):
         worker.ask(behavioral_pb2.ExplainSelectionRequest(request_id="never"), user="")
 
 
+def selections(worker, user="ann", **fields):
+    return worker.ask(behavioral_pb2.SelectionListRequest(user_id=user, **fields), user=user).selections
+
+
+def test_whoever_kept_no_request_id_finds_it_among_the_selections(worker):
+    worker.select("Is it late?", request_id="first", timestamp=START_US)
+    second = worker.select("word " * 100, request_id="second", time_of_day="night", timestamp=START_US + 5)
+    worker.feedback(second.skill_id, -1, request_id="second")
+    newest, oldest = selections(worker)
+    assert (newest.request_id, newest.at_us, newest.reward, newest.bucket) == ("second", START_US + 5, -1, second.bucket)
+    assert (newest.skill_id, newest.skill_name, newest.time_of_day) == (second.skill_id, second.skill_name, "night")
+    assert newest.message_text == ("word " * 40)[:199] + "…"
+    assert (oldest.request_id, oldest.outcome, oldest.message_text) == ("first", "applied", "Is it late?")
+    assert not oldest.HasField("reward")
+    why = worker.ask(behavioral_pb2.ExplainSelectionRequest(request_id=oldest.request_id, user_id="ann"))
+    assert why.score == oldest.score
+    assert [one.request_id for one in selections(worker, limit=1)] == ["second"]
+    assert selections(worker, "bob") == []
+
+
+def test_the_selections_of_one_skill_and_those_without_consent_are_listed_too(worker):
+    own = own_skill(worker, intents=["rhyming"])
+    worker.select(request_id="mine", intent="rhyming")
+    worker.consent(on=False)
+    worker.select(request_id="off")
+    worker.select(request_id="none", intent="unheard of")
+    assert [one.skill_name for one in selections(worker, skill_id=own.skill_id)] == ["Rhymes"]
+    none, off, _ = selections(worker)
+    assert (off.outcome, off.message_text, off.HasField("reward")) == ("no_consent", "", False)
+    assert (none.outcome, none.skill_id) == ("no_applicable_skill", "")
+
+
 def test_selections_and_thumbs_are_counted_by_the_hour_without_naming_anybody(worker):
     for number in range(10):
         answer = worker.select(request_id=f"r{number}", timestamp=START_US + number)

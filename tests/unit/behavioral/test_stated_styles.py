@@ -71,6 +71,12 @@ def test_alignment_is_told_by_what_was_stated_before_any_thumb_in_the_context(wo
     assert answer.preference_alignment != pytest.approx(alignment(NEUTRAL, style))
 
 
+def test_what_was_stated_for_all_is_shown_beside_what_was_learned(worker):
+    state(worker, style={"verbosity": 0.1, "structure": 0.5})
+    state(worker, style={"formality": 0.2}, bucket=7)
+    assert {one.dimension: one.stated for one in shown(worker).taste if one.HasField("stated")} == {"verbosity": 0.1}
+
+
 def test_a_statement_for_all_is_one_wish_and_no_more(tmp_path, worker):
     state(worker, style={"verbosity": 0.1})
     other = Worker(MemoryBehavioralStore(), tmp_path / "other")
