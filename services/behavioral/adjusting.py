@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.domain.behavioral.evaluation import Estimate, EvaluationFigures, Judged, Person, evaluate
 from aico_memory.domain.behavioral.population import RefitFigures, refitted
-from aico_memory.domain.behavioral.posterior import StyleSpace
 from aico_memory.domain.behavioral.prior import Prior, prior_as_data
 from aico_memory.domain.behavioral.records import PriorRecord
 from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.domain.behavioral.style_space import StyleSpace
 from aico_memory.domain.guardrails.adjustment import APPLIED, BEHAVIORAL_PRIOR, PROPOSED, Adjustment, decided
 from aico_memory.domain.guardrails.objectives import Score, Seen, Trial, split
 from aico_memory.runtime.adjusting import DAY_US, held_until, limits_of, settle, weights_of

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from aico_memory.domain.behavioral.evidence import Evidence, bounded
-from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior, taste_of
+from aico_memory.domain.behavioral.posterior import TastePosterior, taste_of
 from aico_memory.domain.behavioral.prior import Prior, prior_from_data, styles_of
 from aico_memory.domain.behavioral.records import UserState
 from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.domain.behavioral.style_space import StyleSpace
 from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.stores.behavioral.port import BehavioralRows
 

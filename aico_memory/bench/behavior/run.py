@@ -27,8 +27,8 @@ from aico_memory.domain.behavioral.hierarchical import HierarchicalFigures, Hier
 from aico_memory.domain.behavioral.learning import LearningFigures
 from aico_memory.domain.behavioral.policy import HybridFigures, HybridPolicy
 from aico_memory.domain.behavioral.population import RefitFigures, designed, refitted
-from aico_memory.domain.behavioral.posterior import StyleSpace
 from aico_memory.domain.behavioral.prior import Prior
+from aico_memory.domain.behavioral.style_space import StyleSpace
 from aico_memory.domain.behavioral.trigger import TriggerWeights
 from aico_memory.paths import shipped_config
 from aico_memory.runtime.environment import environment

@@ -21,9 +21,10 @@ from aico_memory.domain.behavioral.learning import (
     note_selected,
 )
 from aico_memory.domain.behavioral.policy import Policy, UserKnowledge, seed_of
-from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior, taste_of
+from aico_memory.domain.behavioral.posterior import TastePosterior, taste_of
 from aico_memory.domain.behavioral.prior import Prior
 from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.domain.behavioral.style_space import StyleSpace
 
 
 @dataclass(frozen=True, slots=True)

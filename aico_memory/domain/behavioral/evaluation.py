@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from aico_memory.domain.behavioral.choosing import Chooser
 from aico_memory.domain.behavioral.evidence import Cell, Evidence, bounded, with_thumb
-from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior, taste_of
+from aico_memory.domain.behavioral.posterior import TastePosterior, taste_of
 from aico_memory.domain.behavioral.prior import Prior
 from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.domain.behavioral.style_space import StyleSpace
 from aico_memory.domain.behavioral.trigger import rank_triggers
 
 # A chance smaller than this weighs no more than this (clipped importance weights), and no expectation is surer.

@@ -10,9 +10,10 @@ import numpy as np
 
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.domain.behavioral.evidence import Evidence
-from aico_memory.domain.behavioral.posterior import StyleSpace, TastePosterior
+from aico_memory.domain.behavioral.posterior import TastePosterior
 from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Floats, Prior, Spread, style_of
 from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.domain.behavioral.style_space import StyleSpace
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aico_memory.domain.behavioral.dimensions import DIMENSIONS, Vector
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.domain.behavioral.evidence import Cell, Evidence
-from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Floats, Prior, half_squares, pronounced, style_kernel, styles_of
+from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Floats, Prior, pronounced
 from aico_memory.domain.behavioral.situation import Situation
+from aico_memory.domain.behavioral.style_space import Codes, StyleSpace
 
-Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 # A wish is read as a slope of this many prior standard deviations, told with an error of as many.
 WISH_SLOPE = 1.5
 # Another prior has to explain a person's thumbs this much better (natural logarithm of the likelihood), and of so many.
 MARGIN = 1.0
 LEAST_THUMBS = 5.0
-# Prior means that a space remembers: callers may name any intent.
-MEANS = 4096
 # Rows from which a triangular matrix is inverted by halves.
 LEAF = 48
 _LOWER = np.tri(LEAF)
@@ -87,94 +84,6 @@ class _Told:
         return intent, sentiment, intent & sentiment & (self.time == self.times.get(situation.time_of_day, -1))
 
 
-class StyleSpace:
-    """Skills with their styles and the kernel between them under one prior; shared by all who have the same skills."""
-
-    _means: dict[tuple[str, str], float]
-    _whole: Floats | None
-    _beneath: StyleSpace | None
-
-    def __init__(self, styles: Mapping[str, Vector], prior: Prior) -> None:
-        place = {skill_id: index for index, skill_id in enumerate(styles)}
-        self._fill(place, styles_of(np.array(list(styles.values())).reshape(len(styles), len(DIMENSIONS))), prior)
-        # Of all with all, since many ask for the same ones.
-        self._whole = self._kernel_of_all()
-
-    def extended(self, place: Mapping[str, int], styles: Floats) -> StyleSpace:
-        """These skills and one person's own behind them: of the kernel only what is asked for is made.
-
-        `place` names all skills, these first; `styles` has a row for each on the scale [-1, 1].
-        """
-        found = StyleSpace.__new__(StyleSpace)
-        found._fill(place, styles, self.prior)
-        found._beneath = self
-        return found
-
-    def _fill(self, place: Mapping[str, int], styles: Floats, prior: Prior) -> None:
-        self.prior = prior
-        self.place = place
-        self.styles = styles
-        self.importance = np.asarray(prior.importance, dtype=np.float64)
-        self.taste = np.asarray(prior.taste, dtype=np.float64)
-        self._squares = half_squares(styles, self.importance, prior.spread)
-        self._means = {}
-        self._whole = self._beneath = None
-
-    @cached_property
-    def ids(self) -> list[str]:
-        """The skills in their places."""
-        return list(self.place)
-
-    def kernel(self, left: Codes, right: Codes) -> Floats:
-        """Correlation of the liking between the skills at these places."""
-        if self._whole is not None:
-            return self._whole[left[:, None], right]
-        return style_kernel(
-            self.styles[left], self.styles[right], self.importance, self.prior.spread, self._squares[left], self._squares[right]
-        )
-
-    def _kernel_of_all(self) -> Floats:
-        return style_kernel(self.styles, self.styles, self.importance, self.prior.spread, self._squares, self._squares)
-
-    def mean(self, intent: str, skill_id: str) -> float:
-        """The prior mean of a skill with an intent, its trigger taken as full.
-
-        The trigger of past situations is not kept: the skill was among the best that applied.
-        """
-        if self._beneath is not None and skill_id in self._beneath:
-            return self._beneath.mean(intent, skill_id)
-        found = self._means.get((intent, skill_id))
-        if found is None:
-            style = self.styles[self.place[skill_id]][None]
-            found = float(self.prior.mean(intent, [skill_id], style, np.ones(1))[0])
-            if len(self._means) >= MEANS:
-                self._means.clear()
-            self._means[intent, skill_id] = found
-        return found
-
-    @classmethod
-    def like(cls, other: StyleSpace, prior: Prior) -> StyleSpace:
-        """The same skills under another prior."""
-        found = cls.__new__(cls)
-        found._fill(other.place, other.styles, prior)
-        if other._whole is not None:
-            found._whole = found._kernel_of_all()
-        return found
-
-    @cached_property
-    def moderate_prior(self) -> Prior:
-        """That of a person who likes what is moderate."""
-        return self.prior.moderate() if self._beneath is None else self._beneath.moderate_prior
-
-    @cached_property
-    def moderate(self) -> StyleSpace:
-        """The same skills for such a person."""
-        return StyleSpace.like(self, self.moderate_prior)
-
-    def __contains__(self, skill_id: object) -> bool:
-        return skill_id in self.place
-
-
 class TastePosterior:
     """The exact Gaussian posterior given a person's cells and wishes; O(n^3) once for n cells, O(n^2) a question.
 
@@ -227,8 +136,26 @@ class TastePosterior:
         fit = prior.fit_of_situation(np.asarray(triggers, dtype=np.float64))
         alignment = prior.liking(situation.intent, skill_ids, space.styles[skills]) + aligned @ self._weights
         record = own @ self._weights[: told.skill.size]
+        if skills.max(initial=-1) >= space.own_from:
+            alignment = alignment + self._trust(skills, alignment + record, intent)
         explained = across @ self._root.T
         return Beliefs(fit + alignment + record, fit, alignment, record, itself - explained @ explained.T)
+
+    def _trust(self, skills: Codes, liking: Floats, intent: Flags) -> Floats:
+        """What is believed of a person's own skills beyond their record: 0 for the others.
+
+        Who makes a skill, or accepts one, wants it where its conditions hold. So it counts as liked as the best of the
+        others there, as far as its own thumbs with this intent do not speak against it: by the mean of Beta(1 + up, down).
+        """
+        own = skills >= self._space.own_from
+        if own.all():
+            return np.zeros(skills.size)
+        mine = (skills[:, None] == self._told.skill) & intent
+        total = mine @ self._told.total
+        up = mine @ (self._told.rate * self._told.total)
+        lacking = np.maximum(liking[~own].max() - liking, 0.0)
+        found: Floats = np.where(own, lacking * (1.0 + up) / (1.0 + total), 0.0)
+        return found
 
     def taste(self) -> tuple[Floats, Floats]:
         """The liking of each style dimension by itself, everywhere: slope per [-1, 1] unit, and standard deviation."""

@@ -44,6 +44,24 @@ def test_an_own_skill_is_chosen_judged_versioned_archived_and_deleted(worker):
         change(worker, made.skill_id, "restore")
 
 
+def test_an_own_skill_is_tried_beside_a_favourite_before_any_thumb_and_dropped_where_thumbs_refuse_it(worker):
+    for number in range(12):
+        answer = worker.select(intent="technical", request_id=f"f{number}")
+        worker.feedback(answer.skill_id, 1, request_id=f"f{number}")
+    made = own_skill(worker, intents=["technical"])
+
+    def share(name):
+        return sum(worker.select(intent="technical", request_id=f"{name}{n}").skill_id == made.skill_id for n in range(40)) / 40
+
+    assert 0.2 < share("fresh") < 0.8
+    first = worker.select(intent="technical", request_id="judged")
+    for _ in range(5):
+        worker.feedback(made.skill_id, -1, request_id=first.request_id)
+    assert share("refused") == 0.0
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=0))
+    assert share("forgotten") > 0.2
+
+
 def test_an_own_skills_style_follows_what_it_is_liked_with(worker):
     made = own_skill(worker, intents=["question"])
     worker.feedback("concise_response", 1)

@@ -9,8 +9,8 @@ from aico_memory.domain.behavioral.choosing import Chooser
 from aico_memory.domain.behavioral.evaluation import EvaluationFigures, Judged, Person, evaluate
 from aico_memory.domain.behavioral.evidence import Cell, Evidence
 from aico_memory.domain.behavioral.population import RefitFigures, designed, refitted, totals_of
-from aico_memory.domain.behavioral.posterior import StyleSpace
 from aico_memory.domain.behavioral.prior import Prior, style_of
+from aico_memory.domain.behavioral.style_space import StyleSpace
 from aico_memory.domain.behavioral.trigger import TriggerWeights
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.paths import shipped_config

@@ -17,9 +17,10 @@ from aico_memory.domain.behavioral.evidence import (
     with_thumb,
     with_wish,
 )
-from aico_memory.domain.behavioral.posterior import WISH_SLOPE, StyleSpace, TastePosterior, inverse_of_lower, taste_of
+from aico_memory.domain.behavioral.posterior import WISH_SLOPE, TastePosterior, inverse_of_lower, taste_of
 from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Prior, Spread, prior_as_data, prior_from_data
 from aico_memory.domain.behavioral.situation import Situation
+from aico_memory.domain.behavioral.style_space import StyleSpace
 from aico_memory.errors import InvalidMessage
 
 
@@ -253,8 +254,45 @@ def test_a_persons_own_skills_behind_the_base_skills_are_believed_in_like_any(co
     evidence = random_evidence(rng, count, list(skills))
     asked = Situation("b", "n", "m"), ["s1", "s7", "s11"], [0.6, 0.8, 1.0]
     found, expected = taste_of(evidence, own).beliefs(*asked), taste_of(evidence, whole).beliefs(*asked)
-    for part in ("mean", "situation", "alignment", "record", "covariance"):
+    for part in ("situation", "record", "covariance"):
         assert getattr(found, part) == pytest.approx(getattr(expected, part), abs=1e-12)
+    assert (found.mean[0], found.alignment[0]) == pytest.approx((expected.mean[0], expected.alignment[0]), abs=1e-12)
+    assert found.mean == pytest.approx(found.situation + found.alignment + found.record)
+    assert (found.mean - expected.mean).min() > -1e-12
+
+
+def own_space():
+    base = StyleSpace({"terse": TERSE, "warm": WARM}, Prior(skill={"warm": 0.2}))
+    whole = StyleSpace({**SKILLS, "bare": NEUTRAL}, base.prior)
+    return base.extended(whole.place, whole.styles)
+
+
+def liked(*cells, skills=("terse", "warm", "wordy", "bare"), situation=QUESTION):
+    found = TastePosterior(Evidence(cells), own_space()).beliefs(situation, skills, [1.0] * len(skills))
+    return dict(zip(skills, found.alignment + found.record, strict=True))
+
+
+def test_a_persons_own_skill_begins_as_well_liked_as_the_best_of_the_others():
+    assert liked()["wordy"] == liked()["bare"] == pytest.approx(0.2)
+    taught = liked(thumbs("terse", positive=20), thumbs("warm", negative=20))
+    assert taught["wordy"] == pytest.approx(taught["terse"]) == pytest.approx(taught["bare"])
+    assert taught["terse"] > taught["warm"]
+    assert liked(skills=("wordy", "bare")) == pytest.approx({"wordy": 0.0, "bare": 0.0}), "there is no other to be like"
+
+
+def test_an_own_skills_thumbs_down_take_from_the_start_it_was_given_and_thumbs_up_leave_it():
+    def given(*cells, **more):
+        space = StyleSpace({**SKILLS, "bare": NEUTRAL}, Prior(skill={"warm": 0.2}))
+        plain = TastePosterior(Evidence(cells), space).beliefs(more.get("situation", QUESTION), ("bare",), [1.0])
+        unaided = plain.alignment[0] + plain.record[0]
+        found = liked(*cells, **more)
+        return (found["bare"] - unaided) / (found["warm"] - unaided)
+
+    assert given(thumbs("bare", negative=3)) == pytest.approx(1 / 4)
+    assert given(thumbs("bare", positive=2)) == pytest.approx(1.0)
+    assert given(thumbs("bare", positive=1, negative=1)) == pytest.approx(2 / 3)
+    elsewhere = Situation("creative", "neutral", "morning")
+    assert given(thumbs("bare", negative=3), situation=elsewhere) == pytest.approx(1.0), "with this intent nothing was said"
 
 
 @pytest.mark.parametrize("size", [0, 1, 47, 48, 49, 97, 200])
