@@ -12,6 +12,8 @@ from aico_memory.stores.index.facet_columns import DTYPE
 
 _TYPES: dict[str, npt.DTypeLike] = {
     "key": "i8", "session": "i4", "words": "f4", "characters": "f4", "turn": "?", "ends_asking": "?", "asks": "?",
+    # Places of whoever said it and of its language among the scope's names; 0 where none is told.
+    "speaker": "u4", "language": "u4",
     "tells_time": "?", "importance": "f4", "utility": "f4", "confidence": "f4", "uses": "f4", "alive": "?",
     # A session's turns in their order.
     "rank": "i4", **{name: DTYPE[name] for name in DTYPE.names or ()},
@@ -48,6 +50,11 @@ class Columns:
         for name, column in self._by_name.items():
             found[name][: len(column)] = column
         return found
+
+    def copy_row(self, place: int, other: Columns, from_place: int) -> None:
+        """Every value of another's row."""
+        for name, column in self._by_name.items():
+            column[place] = other[name][from_place]
 
 
 class Order(NamedTuple):

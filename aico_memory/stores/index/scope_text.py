@@ -26,6 +26,10 @@ _FIRST_CAPACITY = 64
 # Rebuilt when this share of the rows is gone.
 _MOST_DEAD = 0.25
 _MOST_COUNT = 65_535
+# No word of the vocabulary.
+_UNKNOWN = 0xFFFFFFFF
+# About what a word of a row takes, a word of the vocabulary, and a row beside its columns.
+_WORD_BYTES, _TERM_BYTES, _ROW_BYTES = 20, 400, 200
 NO_SESSION = digest63("")
 
 
@@ -63,8 +67,11 @@ class ScopeText:
         self._terms: dict[str, int] = {}
         self._term_names: list[str] = []
         self._postings: list[tuple[array[int], array[int]]] = []
-        self._kept_words = 0
-        self._kept: list[TextRow] = []
+        # The words of each row in their order, as numbers of the vocabulary, row after row; and where each row begins.
+        self._said = array("I")
+        self._begins = array("Q", [0])
+        # Speakers and languages, and the place of each.
+        self._names, self._named = [""], {"": 0}
         self._stems: dict[str, tuple[dict[str, list[int]], int]] = {}
         self._grams: dict[str, list[tuple[int, int]]] = {}
         self._grammed = 0
@@ -82,34 +89,21 @@ class ScopeText:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        # Postings and what is kept of each word of a row; a word of the vocabulary; a row's objects and its copy in order.
-        kept = self._kept_words * 120 + len(self._terms) * 250 + self._used * 400
+        # Postings and number of each word of a row; a word of the vocabulary; a row's places and its copy in order.
+        kept = len(self._said) * _WORD_BYTES + len(self._terms) * _TERM_BYTES + self._used * _ROW_BYTES
         return self._rows.nbytes + kept
 
     def put(self, row: TextRow) -> None:
         """Take a memory in, or what it is now."""
         known = self._places.get(row.key)
         if known is not None:
-            if self._kept[known].words == row.words:
+            if self._words_of(known) == array("I", [self._terms.get(word, _UNKNOWN) for word in row.words]):
                 self._restate(known, row)
                 return
             self.remove([row.key])
-        place = self._used
-        self._make_room()
-        counted = Counter(row.words)
-        for word, often in counted.items():
-            term = self._term(word)
-            rows, counts = self._postings[term]
-            rows.append(place)
-            counts.append(min(often, _MOST_COUNT))
-        self._used += 1
-        self._order = None
-        self._places[row.key] = place
-        self._kept_words += len(row.words)
-        self._kept.append(row)
+        place = self._take(row.key, row.words)
         self._describe(place, row)
-        self._rows["characters"][place] = sum(max(1, len(word) - 1) * often for word, often in counted.items())
-        self._count(row, 1)
+        self._count(place, 1)
         self._link(place)
 
     def remove(self, keys: Iterable[int]) -> None:
@@ -119,7 +113,7 @@ class ScopeText:
             if place is None:
                 continue
             self._rows["alive"][place] = False
-            self._count(self._kept[place], -1)
+            self._count(place, -1)
             self._dead += 1
             self._linked, self._order, self._shared = False, None, None
         if self._dead > _MOST_DEAD * self._used and self._dead > _FIRST_CAPACITY:
@@ -183,10 +177,31 @@ class ScopeText:
                 self._add(often[place], term, inside, order)
         return Counts(often, np.array(list(weights.values()), dtype=np.float32))
 
-    def spoken_by(self, names: Iterable[str]) -> Flags:
-        """Which rows one of these (folded) has said."""
-        wanted = set(names)
-        return np.array([row.speaker in wanted for row in self._kept], dtype=np.bool_)
+    def _take(self, key: int, words: Sequence[str]) -> int:
+        """Words of a new row; its place."""
+        place = self._used
+        self._make_room()
+        counted = Counter(words)
+        for word, often in counted.items():
+            rows, counts = self._postings[self._term(word)]
+            rows.append(place)
+            counts.append(min(often, _MOST_COUNT))
+        self._said.extend([self._terms[word] for word in words])
+        self._begins.append(len(self._said))
+        self._used += 1
+        self._order = None
+        self._places[key] = place
+        self._rows["characters"][place] = sum(max(1, len(word) - 1) * often for word, often in counted.items())
+        return place
+
+    def _words_of(self, place: int) -> array[int]:
+        return self._said[self._begins[place] : self._begins[place + 1]]
+
+    def _name(self, name: str) -> int:
+        place = self._named.setdefault(name, len(self._names))
+        if place == len(self._names):
+            self._names.append(name)
+        return place
 
     def _add(self, into: Floats, term: int, times: int, order: Order | None) -> None:
         rows, counts = self._postings[term]
@@ -226,15 +241,12 @@ class ScopeText:
         return term
 
     def _restate(self, place: int, row: TextRow) -> None:
-        former = self._kept[place]
-        self._count(former, -1)
-        self._count(row, 1)
-        self._kept[place] = row
-        moved = (former.facets.said_at_us, former.facets.session_id, former.turn) != (
-            row.facets.said_at_us, row.facets.session_id, row.turn,
-        )  # fmt: skip
+        order = ("said_at_us", "session_id", "turn")
+        former = [self._rows[name][place] for name in order]
+        self._count(place, -1)
         self._describe(place, row)
-        if moved:
+        self._count(place, 1)
+        if former != [self._rows[name][place] for name in order]:
             self._linked, self._order = False, None
 
     def _describe(self, place: int, row: TextRow) -> None:
@@ -244,9 +256,11 @@ class ScopeText:
         rows["key"][place], rows["alive"][place], rows["words"][place] = row.key, True, len(row.words)
         for name in ("turn", "ends_asking", "asks", "tells_time", "importance", "utility", "confidence", "uses"):
             rows[name][place] = getattr(row, name)
+        rows["speaker"][place], rows["language"][place] = self._name(row.speaker), self._name(row.language)
 
-    def _count(self, row: TextRow, step: int) -> None:
-        for counter, value in ((self.speakers, row.speaker), (self.languages, row.language)):
+    def _count(self, place: int, step: int) -> None:
+        for counter, column in ((self.speakers, "speaker"), (self.languages, "language")):
+            value = self._names[self._rows[column][place]]
             if value:
                 counter[value] += step
                 if counter[value] <= 0:
@@ -293,7 +307,14 @@ class ScopeText:
         self._rows = self._rows.grown(len(self._rows) * 3 // 2)
 
     def _compact(self) -> None:
-        kept = [row for row, alive in zip(self._kept, self.alive(), strict=True) if alive]
+        """The rows that are there, as they would be without the others."""
+        rows, places, vocabulary, names = self._rows, np.flatnonzero(self.alive()).tolist(), self._term_names, self._names
+        words = [self._words_of(place) for place in places]
         self._clear()
-        for row in kept:
-            self.put(row)
+        for former, said in zip(places, words, strict=True):
+            place = self._take(int(rows["key"][former]), [vocabulary[term] for term in said])
+            self._rows.copy_row(place, rows, former)
+            for name in ("speaker", "language"):
+                self._rows[name][place] = self._name(names[rows[name][former]])
+            self._count(place, 1)
+            self._link(place)

@@ -230,6 +230,46 @@ def test_a_history_of_changes_leads_to_the_same_index_as_its_outcome(history):
         assert counted[0] == counted[1]
 
 
+def test_when_a_quarter_is_gone_the_rest_stands_as_if_nothing_else_had_been_there():
+    text, fresh = ScopeText(HOUR), ScopeText(HOUR)
+    rows = {
+        key: row(
+            key, f"tea number{key} tea", key * HOUR, ["", "a", "b"][key % 3], speaker=f"s{key % 5}", turn=key % 7 > 0,
+            language=["en", "de"][key % 2], asks=key % 4 == 0, importance=key / 300, uses=key,
+        )
+        for key in range(1, 201)
+    }  # fmt: skip
+    for one in rows.values():
+        text.put(one)
+    gone = [key for key in rows if key % 2 == 0]
+    text.remove(gone)
+    text.put(row(1, "coffee", 2, "a", speaker="Eve", language="tr"))
+    for one in [rows[key] for key in rows if key not in gone and key != 1]:
+        fresh.put(one)
+    fresh.put(row(1, "coffee", 2, "a", speaker="Eve", language="tr"))
+    # The words of what is gone are gone with it: it was made anew.
+    assert len(text.keys()) < 120
+    assert text.nbytes < 1.5 * fresh.nbytes
+    assert links(text) == links(fresh)
+    assert (text.speakers, text.languages) == (fresh.speakers, fresh.languages)
+    for word in ("tea", "number3", "number4", "coffee"):
+        assert told(text, word) == told(fresh, word)
+    # What is the same stays where it is.
+    before = len(text.keys())
+    text.put(rows[3])
+    assert len(text.keys()) == before
+
+
+def told(text: ScopeText, word: str) -> dict[int, tuple[float, ...]]:
+    """Key -> how often a word stands in it, and what else is known of the row."""
+    names = ("words", "characters", "said_at_us", "turn", "asks", "importance", "uses", "session_id", "valid_until_us")
+    columns, often = text.columns(), text.count_words(asked(word)).often[0]
+    return {
+        int(columns["key"][at]): (float(often[at]), *(float(columns[name][at]) for name in names))
+        for at in np.flatnonzero(text.alive())
+    }
+
+
 def test_scores_do_not_depend_on_what_other_scopes_hold():
     alone, crowded = InvertedTextIndex(), InvertedTextIndex()
     for index in (alone, crowded):
