@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -50,6 +51,13 @@ def give_back_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(ctypes.c_size_t(0))
+
+
+def settle_memory() -> None:
+    """What is in memory now stays: collections need not walk it again and again, and what is free goes back to the kernel."""
+    gc.collect()
+    gc.freeze()
+    give_back_memory()
 
 
 def threads() -> int:

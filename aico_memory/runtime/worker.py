@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import os
 import signal
@@ -20,7 +19,7 @@ from aico_memory.log import configure_logging, get_logger
 from aico_memory.paths import Home, find_home
 from aico_memory.runtime.clocks import clock_for
 from aico_memory.runtime.courtesy import Courtesy
-from aico_memory.runtime.kernel import give_back_memory
+from aico_memory.runtime.kernel import settle_memory
 from aico_memory.runtime.loop import WorkerLoop
 from aico_memory.runtime.ports import Handlers, Ports
 from aico_memory.runtime.watchdog import Watchdog
@@ -65,11 +64,8 @@ def worker_parser(name: str) -> argparse.ArgumentParser:
 
 def announce_ready(home: Home, name: str, ready_fd: int) -> None:
     """Leave `run/<name>.ready` and tell the supervisor."""
-    # What was loaded up to here stays for the life of the process: collections need not walk it again and again.
-    gc.collect()
-    gc.freeze()
-    # A start opens far more than it keeps.
-    give_back_memory()
+    # Most of what was loaded up to here is needed as long as the process lives; but a start opens far more than it keeps.
+    settle_memory()
     home.run.mkdir(parents=True, exist_ok=True, mode=0o700)
     (home.run / f"{name}.ready").write_text(json.dumps({"pid": os.getpid()}))
     if ready_fd >= 0:

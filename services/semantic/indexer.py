@@ -7,6 +7,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from aico_memory.errors import AicoMemoryError, InvalidMessage, TooLarge
+from aico_memory.runtime.kernel import settle_memory
 from aico_memory.settings.semantic import SemanticSettings
 from aico_memory.stores.semantic.port import IndexQueue, KeptVector, Unembedded
 from services.semantic.embedding import Embedder
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _UNFIT = (InvalidMessage, TooLarge)
 # Any text: only the model's fingerprint is of interest.
 _PROBE = "fingerprint"
+# Memories after which memory is put in order, as soon as there is nothing to do.
+_MUCH = 1000
 Step = Callable[[], bool]
 
 
@@ -57,6 +60,8 @@ class Indexer:
         self.model_fingerprint = ""
         self.waits_for = ""
         self.skipped = 0
+        # Memories that went through since memory was put in order.
+        self._passed = 0
 
     def start(self) -> None:
         """Begin with what the last process left."""
@@ -86,6 +91,7 @@ class Indexer:
         self.hold(keys)
         # Only now: a kill before this makes the next process do it again.
         self._queue.settle([entry.entry for entry in entries])
+        self._passed += len(entries)
         return True
 
     def embed(self, keys: Sequence[int]) -> None:
@@ -127,7 +133,8 @@ class Indexer:
                 self.waits_for = ""
                 wait_ms = self._settings.retry_first_ms
                 while not self._stop.is_set() and not self._work.is_set() and self.prepare():
-                    pass
+                    self._passed += _MUCH
+                self._settle_memory()
                 self._work.wait()
                 self._work.clear()
                 continue
@@ -140,6 +147,12 @@ class Indexer:
             if self._stop.wait(wait_ms / 1000):
                 return
             wait_ms = min(wait_ms * 2, self._settings.retry_limit_ms)
+
+    def _settle_memory(self) -> None:
+        """After much work the heap is full of holes, and what questions read is there to stay."""
+        if self._passed >= _MUCH and not self._work.is_set():
+            self._passed = 0
+            settle_memory()
 
     def _step(self) -> bool:
         drained = self.drain()

@@ -16,6 +16,9 @@ BUSY_TIMEOUT_SECONDS = 5.0
 CACHED_STATEMENTS = 256
 # The write-ahead log is cut to this size when it starts anew: 64 MiB.
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
+# Pages that a reader keeps: each write of another connection empties its cache, so that a large one is seldom used again, and
+# there is one a thread. The writer keeps as much as the library was made for (8 MB).
+READER_KIB = 2000
 PLAIN_HEADER = b"SQLite format 3\0"
 
 
@@ -64,6 +67,7 @@ def connect(path: Path, key: bytes | None, *, reader: bool = False) -> Connectio
             "cell_size_check = ON",
             f"journal_size_limit = {WAL_LIMIT_BYTES}",
             f"query_only = {'ON' if reader else 'OFF'}",
+            *((f"cache_size = -{READER_KIB}",) if reader else ()),
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
     except BaseException:

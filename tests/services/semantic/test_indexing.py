@@ -10,6 +10,7 @@ import pytest
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2
 from aico_memory.errors import ModelMismatch
 from aico_memory.models.twin import HashedEmbedder
+from services.semantic import indexer
 from tests.services.semantic.worker import Worker
 
 
@@ -139,3 +140,13 @@ def test_after_a_start_the_words_of_the_newest_memories_are_read_before_anybody_
     assert loads == 2
     assert worker.found("bicycle", retrievers=["fused"])
     assert worker.handlers.status()["text_index"]["loads"] == loads
+
+
+def test_after_much_work_memory_is_put_in_order(worker, monkeypatch):
+    ordered = threading.Event()
+    monkeypatch.setattr(indexer, "_MUCH", 2)
+    monkeypatch.setattr(indexer, "settle_memory", ordered.set)
+    for text in ("first", "second"):
+        worker.say(text)
+    worker.settle()
+    assert ordered.wait(60)
