@@ -233,7 +233,8 @@ class LearningVerbs(FeedbackVerbs):
     async def change_skill(self, user_id: str, skill_id: str, action: str) -> Skill:
         """accept, archive, restore, revert or delete a skill of the user's own; archive or restore a base skill.
 
-        `revert` makes the version before the newest one, exactly as it was made.
+        `revert` makes the version before the newest one, exactly as it was made. A proposed refinement of a skill that is
+        accepted becomes a new version of that skill.
         """
         user = checked_user(user_id)
         command = behavioral_pb2.ChangeSkill(

@@ -93,7 +93,7 @@ class SynchronousLearning:
         return self._run(self._client.put_skill(user_id, template, name, skill_id, *more))
 
     def change_skill(self: _Face, user_id: str, skill_id: str, action: str) -> Skill:
-        """accept, archive, restore or delete a skill of the user's own; archive or restore a base skill."""
+        """accept, archive, restore, revert or delete a skill of the user's own; archive or restore a base skill."""
         return self._run(self._client.change_skill(user_id, skill_id, action))
 
     def policies(self: _Face) -> dict[str, Any]:

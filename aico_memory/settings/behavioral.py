@@ -138,6 +138,16 @@ class ProposalSettings(Section):
     sentences: int = Field(5, ge=1, le=16, description="Most sentences of a proposed template.")
 
 
+class RefinementSettings(Section):
+    """When another template is proposed for a skill of a user's own."""
+
+    wishes: int = Field(
+        3, ge=1, le=100_000, description="So often must feedback on a version wish more, or less, of a style dimension."
+    )
+    step: float = Field(0.2, ge=0, le=1, description="How far the style of the dimension moves.")
+    sentences: int = Field(5, ge=1, le=16, description="Most sentences that are added at once.")
+
+
 class MetricsSettings(Section):
     """Figures of how well selection does."""
 
@@ -182,6 +192,7 @@ class BehavioralSettings(Section):
     learning: LearningSettings = Field(default_factory=LearningSettings)
     library: LibrarySettings = Field(default_factory=LibrarySettings)
     proposals: ProposalSettings = Field(default_factory=ProposalSettings)
+    refinements: RefinementSettings = Field(default_factory=RefinementSettings)
     metrics: MetricsSettings = Field(default_factory=MetricsSettings)
     outcomes: OutcomeSettings = Field(default_factory=OutcomeSettings)
     feedback_text: FeedbackTextSettings = Field(default_factory=FeedbackTextSettings)

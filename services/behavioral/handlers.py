@@ -51,10 +51,11 @@ from services.behavioral.figures import (
 from services.behavioral.measuring import Measuring
 from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
-from services.behavioral.own_skills import change_status, opened, put, revert
+from services.behavioral.own_skills import opened, put, revert
 from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
+from services.behavioral.refining import change
 from services.behavioral.selection import Selector, remember, request_id_of, skill_message
 from services.behavioral.shelves import Shelves
 from services.behavioral.situations import Situations
@@ -325,10 +326,10 @@ class BehavioralHandlers(Handlers):
             rows.put_skill_state(user, skill_id, state)
             rows.archive_skill(user, skill_id, event.occurred_us if action == "archive" else None)
             return skill_message(self._catalogue.get(skill_id), state, "archived" if action == "archive" else "")
+        sealer = self._ports.vault.users.sealer(user)
         if action == "revert":
-            sealer = self._ports.vault.users.sealer(user)
             return self._own_message(rows, revert(rows, user, skill_id, sealer, event.occurred_us))
-        record = change_status(rows, user, skill_id, action, event.occurred_us)
+        record = change(rows, user, skill_id, action, sealer, event.occurred_us)
         if record is None:
             return behavioral_pb2.Skill(skill_id=skill_id, status="deleted")
         return self._own_message(rows, record)

@@ -9,6 +9,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.proposals import Fragments, ProposalFigures
+from aico_memory.domain.behavioral.refinement import RefinementFigures
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.runtime.ports import Ports
 from aico_memory.stores.behavioral.port import BehavioralRows
@@ -17,6 +18,7 @@ from services.behavioral.emitting import emit, emit_finished
 from services.behavioral.measuring import Measuring
 from services.behavioral.nightly import run_batch
 from services.behavioral.proposing import propose
+from services.behavioral.refining import refine
 from services.behavioral.tastes import Tastes
 from services.behavioral.texts import FeedbackTexts, Step
 
@@ -41,6 +43,8 @@ class Nights:
         self._fragments = fragments
         self._measuring = measuring
         self._proposing = ProposalFigures(**self._settings.proposals.model_dump())
+        threshold = self._settings.feedback_text.threshold
+        self._refining = RefinementFigures(**self._settings.refinements.model_dump(), text_threshold=threshold)
 
     def classify(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> None:
         """One step; where texts are left the next one follows as an event of its own, so that people are served between."""
@@ -66,6 +70,7 @@ class Nights:
         limit, sealer_of = self._settings.library.user_skills, self._ports.vault.users.sealer
         report.proposals = sum(
             propose(rows, user, self._catalogue, self._fragments, self._proposing, limit, sealer_of, event.occurred_us)
+            + refine(rows, user, self._fragments, self._refining, limit, sealer_of, event.occurred_us)
             for user in rows.taught_users()
         )
         told = f"{report.outcome}: {report.people} people, {report.thumbs} thumbs, {report.signals} signals"

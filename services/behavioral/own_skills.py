@@ -37,7 +37,7 @@ def current_of(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill | No
 
 def evidence_of(record: UserSkill, sealer: Sealer) -> str:
     """What speaks for a proposed skill; empty for one that its user made."""
-    return str(_opened_words(record.skill_id, record.version, record.sealed_definition, sealer).get("evidence", ""))
+    return str(opened_words(record.skill_id, record.version, record.sealed_definition, sealer).get("evidence", ""))
 
 
 def opened(record: UserSkill, sealer: Sealer) -> Skill:
@@ -48,7 +48,7 @@ def opened(record: UserSkill, sealer: Sealer) -> Skill:
 
 def words_of(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> tuple[str, str, Trigger]:
     """Name, template and conditions of a skill; empty words where the user's key is gone."""
-    words = _opened_words(skill_id, version, sealed, sealer)
+    words = opened_words(skill_id, version, sealed, sealer)
     trigger = Trigger(
         frozenset(map(intern, words.get("intents", ()))),
         frozenset(map(intern, words.get("times_of_day", ()))),
@@ -58,7 +58,8 @@ def words_of(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> tupl
     return words.get("name", skill_id), words.get("template", ""), trigger
 
 
-def _opened_words(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> dict[str, Any]:
+def opened_words(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> dict[str, Any]:
+    """All that a sealed definition says; empty where the user's key is gone."""
     try:
         words: dict[str, Any] = json.loads(sealer.open(sealed, context(skill_id, version)))
     except KeyDestroyed:
@@ -86,10 +87,10 @@ def put(
         raise SkillNotFound(f"This user has no skill {skill_id!r} of their own")
     if before is None and (count := len(current(rows, user))) >= limit:
         raise InvalidMessage(f"There are {count} skills of this user's own already", f"{limit} are allowed.")
-    known = _opened_words(skill_id, before.version, before.sealed_definition, sealer) if before else {}
+    known = opened_words(skill_id, before.version, before.sealed_definition, sealer) if before else {}
     words = _words(message, skill_id, known)
     dimensions = checked_vector(list(message.dimensions)) if message.dimensions else before.dimensions if before else NEUTRAL
-    return _renewed(rows, user, skill_id, before, words, dimensions, sealer, at_us)
+    return renewed(rows, user, skill_id, before, words, dimensions, sealer, at_us)
 
 
 def revert(rows: BehavioralRows, user: str, skill_id: str, sealer: Sealer, at_us: int) -> UserSkill:
@@ -97,17 +98,17 @@ def revert(rows: BehavioralRows, user: str, skill_id: str, sealer: Sealer, at_us
 
     Doing it again goes back and forth between the two. InvalidMessage where there is none before.
     """
-    found = _own(rows, user, skill_id)
+    found = own(rows, user, skill_id)
     before = max(
         (one for one in rows.versions_of(user, skill_id) if one.status == REPLACED), key=lambda one: one.version, default=None
     )
     if before is None:
         raise InvalidMessage(f"There is no version of {skill_id} before this one", "`skill-put --skill-id` makes another.")
-    words = _opened_words(skill_id, before.version, before.sealed_definition, sealer)
-    return _renewed(rows, user, skill_id, found, words, before.given, sealer, at_us)
+    words = opened_words(skill_id, before.version, before.sealed_definition, sealer)
+    return renewed(rows, user, skill_id, found, words, before.given, sealer, at_us)
 
 
-def _renewed(
+def renewed(
     rows: BehavioralRows, user: str, skill_id: str, before: UserSkill | None, words: dict[str, Any], dimensions: Vector,
     sealer: Sealer, at_us: int,
 ) -> UserSkill:  # fmt: skip
@@ -122,7 +123,8 @@ def _renewed(
     return record
 
 
-def _own(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill:
+def own(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill:
+    """A user's own skill; SkillNotFound where they have none of this id."""
     found = current_of(rows, user, skill_id)
     if found is None:
         raise SkillNotFound(f"This user has no skill {skill_id!r} of their own")
@@ -131,7 +133,7 @@ def _own(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill:
 
 def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, at_us: int) -> UserSkill | None:
     """accept, archive, restore or delete; the record as it is then, None where it was deleted."""
-    found = _own(rows, user, skill_id)
+    found = own(rows, user, skill_id)
     if action == "delete":
         rows.delete_user_skill(user, skill_id)
         return None

@@ -1312,7 +1312,7 @@ class ChangeSkill(_message.Message):
     user_id: _builtins.str
     skill_id: _builtins.str
     action: _builtins.str
-    """accept | archive | restore | delete"""
+    """accept | archive | restore | revert | delete"""
     def __init__(
         self,
         *,
