@@ -52,7 +52,7 @@ _GROUPS = (
     "served_by",
     "counted_by", "vague_numbers", "countable", "off_words", "its_time", "leads", "called_by_name", "no_names", "goes_on",
     "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
-    "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "codes",
+    "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "codes", "ordinals",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
@@ -63,6 +63,7 @@ _MARKS = (
     "succession",
     "it_is",
     "by_now",
+    "instruction_denied",
     "only",
     "hearsay",
     "best_liked",

@@ -19,6 +19,8 @@ from aico_memory.domain.formation.wording import lower_in, squeeze
 from aico_memory.domain.memory import OPEN
 
 MOST_WORDS = 4
+# Words behind a Turkish value: whose it is and what is done with it.
+_BEHIND = 2
 FAVOURITE, EMPLOYER = "favourite:", "employer"
 PRONOUNS = frozenset({"him", "her", "it", "them"})
 LIKES, SAVING, HAD = "likes", "saving", frozenset({"owns", "car", "pet", "computer", "camera", "phone"})
@@ -212,11 +214,16 @@ def _nothing_else(said: str, facts: Sequence[FormedFact], grammar: Grammar) -> b
     for mark in (*grammar.marks["by_now"], *grammar.marks["listed"]):
         low = mark.sub(" ", low)
     values = {word for fact in facts for word in lower_in(fact.value, grammar.code).split()}
-    articles = grammar.tellings.articles if grammar.tellings else frozenset()
-    known = articles | grammar.words["own"] | grammar.verbs.keys()
-    left = [word for word in low.split() if word not in known and not any(word.startswith(value) for value in values)]
-    # In Turkish what is done stands behind it.
-    return len(left) <= (grammar.parser == "turkish")
+    words = low.split()
+    turkish = grammar.parser == "turkish"
+    if words and grammar.parser == "english" and words[0] not in values:
+        # "only collect maps"
+        words.pop(0)
+    skipped = grammar.words["own"] | (grammar.tellings.articles if grammar.tellings else frozenset())
+    left = [word for word in words if word not in skipped and not any(word.startswith(value) for value in values)]
+    # In Turkish what is done stands behind it ("sadece Spotify aboneliğim var").
+    first = bool(words) and any(words[0].startswith(value) for value in values)
+    return first and len(left) <= _BEHIND if turkish else not left
 
 
 def named_no_more(result: Statements, start: int, sentence: str, grammar: Grammar) -> None:

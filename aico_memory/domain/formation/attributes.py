@@ -50,6 +50,10 @@ def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[
         words[-1] = words[-1][:-2]
     bare = " ".join(words) or noun
     bare = next((bare.removesuffix(f" {tail}") for tail in grammar.words["where_had"] if bare.endswith(f" {tail}")), bare)
+    ordinal, _, last = bare.partition(" ")
+    if ordinal in grammar.words["ordinals"] and not grammar.relations.get(grammar.synonyms.get(last, last), True):
+        # "Our third child" is one of the children.
+        bare = last
     bare = grammar.synonyms.get(bare, bare)
     several = False
     if bare not in grammar.relations:
@@ -176,7 +180,9 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         relation_predicate, single, kind = predicate_of(name.noun, tables, grammar)
         yield Found(name.owner, relation_predicate, value, single, kind)
         return
-    if own[0].startswith("attribute:") and not party.possessed:
+    told_of = party.owner != SPEAKER and (value[:1].isupper() or value[:1].isdigit())
+    if own[0].startswith("attribute:") and not party.possessed and not told_of:
+        # "Ben's shoe size is 31", never "Ben's idea was great".
         return
     if (
         own[0].startswith(ATTRIBUTE)

@@ -11,12 +11,14 @@ from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.statements import MAX_SENTENCES
 from aico_memory.domain.formation.weight import STATED
-from aico_memory.domain.formation.wording import sentences
+from aico_memory.domain.formation.wording import lower_in, sentences
 
 KIND = "constraint"
 INSTRUCTION = "instruction"
 # What is longer is a text and no rule.
 _MOST_CHARACTERS = 200
+# Topics of which an order names one possibility.
+_CHOICES = frozenset(f"{INSTRUCTION}:answer {what}" for what in ("language", "length", "format"))
 _ADDRESS = re.compile(r"@|\d{3}")
 
 
@@ -44,11 +46,23 @@ def _asked(sentence: str, grammar: Grammar, said_at_us: int) -> FormedFact | Non
         return None
     asked = match["d"].strip(" .!")
     topic = topic_of(asked, grammar)
+    value = _chosen(asked, topic, grammar)
     return FormedFact(
-        text=asked[:1].upper() + asked[1:], kind=KIND, subject=SPEAKER, predicate=topic or INSTRUCTION, value=asked,
-        object_key=asked.casefold(), single_valued=bool(topic), valid_from_us=said_at_us, language=grammar.code,
+        text=asked[:1].upper() + asked[1:], kind=KIND, subject=SPEAKER, predicate=topic or INSTRUCTION, value=value,
+        object_key=value.casefold(), single_valued=bool(topic), valid_from_us=said_at_us, language=grammar.code,
         explicit=True, confidence_base=STATED, excerpt=sentence,
     )  # fmt: skip
+
+
+def _chosen(asked: str, topic: str, grammar: Grammar) -> str:
+    """What is chosen of a topic that is a choice ("German", "bullet points"); else the order in its own words."""
+    if topic not in _CHOICES or any(mark.search(asked) for mark in grammar.marks["instruction_denied"]):
+        return asked
+    match = next(found for mark in grammar.marks["instruction_topics"] if (found := mark.search(asked)))
+    words = match.group().split()
+    while len(words) > 1 and lower_in(words[0], grammar.code) in grammar.words["prepositions"]:
+        words.pop(0)
+    return " ".join(words)
 
 
 def _lifted(sentence: str, grammar: Grammar, said_at_us: int) -> FormedFact | None:

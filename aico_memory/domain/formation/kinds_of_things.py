@@ -34,6 +34,7 @@ _HOUR_WORDS = frozenset(
 _AGED = frozenset(["and", "a", "half", "old", "now", "today", "already", "nearly", "almost", "about"])
 _TENS = frozenset(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "eleven", "hundred"])
 _TALL = re.compile(r"\b(?:foot|feet|ft|cm|centimet(?:re|er)s|met(?:re|er)s?)\b|\d'\d|\d m\b")
+_DOSED = frozenset(["mg", "gr", "g", "ml", "mcg", "damla", "ünite"])
 _HOUR = re.compile(r"\d{1,2}(?:[:.]\d\d)?\.?(?:am|pm|h|st|nd|rd|th)?")
 
 
@@ -106,8 +107,11 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
         # Makers of cars and phones have people who work for them.
         named = value[:1].isupper() and not any(low in known for kind, known in tables.types.items() if kind not in _MAKERS)
         return named or words[-1].removesuffix("'s") in tables.types["workplace"]
-    if what in ("leading", "dose"):
-        return words[0] in tables.types["leading"] if what == "leading" else words[0][:1].isdigit()
+    if what == "leading":
+        return words[0] in tables.types["leading"]
+    if what == "dose":
+        # "13" of "iPhone 13" stands behind in Turkish.
+        return words[0][:1].isdigit() and (grammar.parser != "turkish" or words[-1] in _DOSED)
     if what == "aged":
         counting = grammar.calendar.numbers.keys() | grammar.calendar.units.keys() | _AGED | _TENS
         counted = (word[:1].isdigit() or word.endswith("teen") or word in counting for word in re.split(r"[ -]", low))

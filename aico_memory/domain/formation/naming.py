@@ -34,7 +34,7 @@ from aico_memory.domain.formation.wording import COMMA, first_of, lower_in, sque
 MAX_VALUE_WORDS = 12
 # "sprint @i toplantısı": the mark of a case inside a noun phrase.
 _CASE = re.compile(r"@\w+ ?")
-DOES, ROLE = "does", "role"
+DOES, ROLE, SCHOOL = "does", "role", "school"
 
 
 def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> list[Found]:
@@ -64,7 +64,7 @@ def _specific(found: list[Found], tables: FormationTables) -> list[Found]:
     found = [
         one for one in found
         if one.predicate not in below
-        or (one.predicate in (EMPLOYER, LOCATION, ROLE) and _beside_it(one.value, below[one.predicate]))
+        or (one.predicate in (EMPLOYER, LOCATION, ROLE, SCHOOL) and _beside_it(one.value, below[one.predicate]))
     ]  # fmt: skip
     if any(one.predicate == LOCATION and one.subject != SPEAKER for one in found):
         # "I moved the spare key to the shed": the key is there, nobody lives there.

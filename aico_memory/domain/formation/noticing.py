@@ -38,6 +38,9 @@ def happens(frame: Frame, grammar: Grammar) -> bool:
 
 
 def by_now(grammar: Grammar, sentence: str) -> bool:
+    """Whether something holds now in place of what held before; "now we have a third cat" adds one."""
+    if not grammar.words["ordinals"].isdisjoint(lower_in(sentence, grammar.code).split()):
+        return False
     return any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["by_now"])
 
 

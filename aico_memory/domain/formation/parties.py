@@ -10,6 +10,8 @@ from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
 
 MOST_WORDS = 6
+# Letters of a last part that says nothing by itself.
+_SHORT = 3
 # Whom nothing is said of that could be kept.
 NOBODY = Party(owner="")
 
@@ -85,6 +87,13 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
     return _owned(words, lowered, owner, possessed or definite, grammar)
 
 
+def _ends_with_known(noun: str, grammar: Grammar) -> bool:
+    """Whether the last part of a German noun is one that says what something is ("Kleidergröße", "Klassenlehrerin")."""
+    known = grammar.words["known_nouns"] | grammar.relations.keys()
+    favourite = any(noun.startswith(word) for word in grammar.words["favourites"])
+    return favourite or noun in known or any(noun[at:] in known for at in range(1, len(noun) - _SHORT))
+
+
 def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, grammar: Grammar) -> Party:  # noqa: PLR0912
     for at, word in enumerate(lowered):
         genitive = word[:-2] if word.endswith("'s") else word[:-1] if word.endswith("s'") else ""
@@ -121,7 +130,8 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
         and not possessed
         and words[0][:1].isupper()
         and words[0].endswith("s")
-        and (lowered[1] in grammar.words["known_nouns"] or lowered[1] in grammar.relations)
+        and lowered[0] not in grammar.words["known_nouns"] | grammar.words["determiners"]
+        and _ends_with_known(lowered[1], grammar)
     ):
         # "Bens Geburtstag"
         return Party(owner=lowered[0][:-1], noun=lowered[1], possessed=True)

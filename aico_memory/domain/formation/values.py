@@ -11,11 +11,13 @@ from aico_memory.domain.formation.frames import shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.wording import COMMA, commas, first_of, lower_in, trim
 
-_LISTS = re.compile(rf"\s*[,{COMMA}]\s*(?:and |und |ve )?|\s+(?:and|und|ve|as well as|sowie|&)\s+")
+_LISTS = re.compile(rf"\s*(?:(?<!\d),|[,{COMMA}](?!\d))\s*(?:and |und |ve )?|\s+(?:and|und|ve|as well as|sowie|&)\s+")
 # Words of a member of a list.
 _LONG = 5
 # Of these all members are names.
 NAMED = frozenset({"visited", "lives_with"})
+MEDICATION = "medication"
+_DOSE = re.compile(r"^\d[\d.,]* ?(?:mg|mcg|µg|g|ml)\b(?: of)? (?=\w)", re.IGNORECASE)
 _NUMERAL = re.compile(r"\b\d+[a-z]?\b")
 _NUMBER = re.compile(r"(?:number |no\.? |#)?(\d+[a-z]?)", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:and|und|ve|as well as|sowie|ile)\b|&")
@@ -52,6 +54,9 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterato
         compared = words[:1] and words[0] in grammar.words["compares"]
         spoken = any(word in grammar.words["speaker"] for word in words)
         beside = number and (len(words) > _LONG or compared or spoken)
+        if found.predicate == MEDICATION:
+            # How much of it is told beside it.
+            part = _DOSE.sub("", part)  # noqa: PLW2901
         named = found.predicate in NAMED and parts[0][:1].isupper() and not part[:1].isupper()
         if (part or not found.value) and not beside and not named:
             yield replace(found, value=part)

@@ -16,6 +16,7 @@ from aico_memory.domain.formation.wording import even, lower_in, squeeze
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.matching import stems
 
+_GENITIVE = re.compile(r"[A-ZÄÖÜ]\w+[aeio]s")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
@@ -92,6 +93,8 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
     if grammar.parser == "german":
         # "Zahnarzttermin" asks for the "Termin beim Zahnarzt" too.
         told |= {stem for word in said for part in parts_of(word, grammar) if part for stem in stems(part, grammar.code)}
+        # "Leas Schuhgröße": a stemmer does not take the s from behind a vowel.
+        told |= {stem for word in words if _GENITIVE.fullmatch(word) for stem in stems(word[:-1], grammar.code)}
     at_us = OPEN
     times = find_times(lowered, grammar.calendar, grammar.code, asked_at_us, zone)
     if times and times[0].kind in ("at", "ago"):

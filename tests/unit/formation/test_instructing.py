@@ -115,7 +115,7 @@ def test_what_is_lifted_ends_no_fact() -> None:
 
 def test_the_rest_of_the_message_is_read_as_ever() -> None:
     facts = formed("Always answer in German. I live in Rome.").facts
-    assert [(fact.kind, fact.value) for fact in facts] == [("constraint", "Always answer in German"), ("profile", "Rome")]
+    assert [(fact.kind, fact.value) for fact in facts] == [("constraint", "German"), ("profile", "Rome")]
     assert formed("I never use sudo.").facts[0].kind != "constraint"
 
 
