@@ -81,8 +81,9 @@ def _ask(
     question = understand(asked.question, tables.grammars[stream.language], tables, stream.now_us, ZONE)
     likeness = vectoriser.to(asked.question)
     answer = recall(question, held, as_of, tables, likeness, RecallFigures())
-    tally.answered(stream.id, tense, asked, [one.fact.value for one in answer])
-    _count_errors(asked, held, as_of, tally)
+    values = [one.fact.value for one in answer]
+    tally.answered(stream.id, tense, asked, values)
+    _count_errors(asked, held, values, as_of, tally)
     tally.baselines(stream, tense, asked, as_of, likeness)
 
 
@@ -95,13 +96,16 @@ def _count_merges(statements: Sequence[Statement], held: Sequence[Held], tally: 
             tally.merged += by_id[said_by].object_key != one.fact.object_key
 
 
-def _count_errors(asked: Asked, held: Sequence[Held], as_of: int, tally: Tally) -> None:
+def _count_errors(asked: Asked, held: Sequence[Held], values: Sequence[str], as_of: int, tally: Tally) -> None:
     """A value that was formed but is closed or merged away although it was true then."""
     for expected in asked.expected:
         mine = [one for one in held if same(one.fact.value, expected)]
         if not mine:
             continue
         tally.values += 1
+        if any(same(value, expected) for value in values):
+            # Over in another place: who left the team leads another one.
+            continue
         begun = [one for one in mine if one.from_us <= as_of]
         if begun and not any(one.holds_at(as_of) for one in begun) and any(one.closed_by for one in begun):
             tally.invalidated += 1
