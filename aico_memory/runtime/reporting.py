@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from aico_memory.errors import AicoMemoryError
@@ -13,19 +13,21 @@ from aico_memory.log import get_logger
 
 _Report = TypeVar("_Report")
 
+# Reports that are told at once.
+TOGETHER = 32
 log = get_logger(__name__)
 
 
 class Reports(Generic[_Report]):
     """Tells what it is given, in order; drops and counts what comes while `waiting` others wait, or what cannot be told.
 
-    A report waits `linger_seconds` for others and is told together with them: whoever hears them has one
-    piece of work instead of many, and none while the next question of the same moment waits for its answer.
-    `give_way` is called before each, so that whoever asks goes first.
+    A report waits `linger_seconds` for others and is told together with them, `TOGETHER` at most: whoever hears them has
+    one piece of work instead of many, and none while the next question of the same moment waits for its answer.
+    `give_way` is called before each telling, so that whoever asks goes first.
     """
 
     def __init__(
-        self, name: str, waiting: int, tell: Callable[[_Report], None], linger_seconds: float = 0.0,
+        self, name: str, waiting: int, tell: Callable[[Sequence[_Report]], None], linger_seconds: float = 0.0,
         give_way: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._tell = tell
@@ -59,16 +61,16 @@ class Reports(Generic[_Report]):
                 while report is not None:
                     report = self._queue.get_nowait()
                     told += [report] if report is not None else []
-            for one in told:
+            for start in range(0, len(told), TOGETHER):
                 self._give_way()
-                self._tell_one(one)
+                self._tell_some(told[start : start + TOGETHER])
             if report is None:
                 return
 
-    def _tell_one(self, report: _Report) -> None:
+    def _tell_some(self, reports: Sequence[_Report]) -> None:
         try:
-            self._tell(report)
-            self.told += 1
+            self._tell(reports)
+            self.told += len(reports)
         except AicoMemoryError as error:
-            self.lost += 1
+            self.lost += len(reports)
             log.info("not_reported", code=error.code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event, make_record
@@ -13,6 +13,11 @@ from aico_memory.domain.context.items import ContextItem
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.runtime.reporting import Reports
+
+# A question, its conversation, and what its answer used.
+_Report = tuple[Event, str, Sequence[ContextItem]]
+# In one message of what a conversation has in mind.
+_LETTERS = 50_000
 
 
 class UseReports:
@@ -25,9 +30,7 @@ class UseReports:
         self._clock = clock
         # Score from which a memory matched well.
         self._strong = strong
-        self._reports: Reports[tuple[Event, str, Sequence[ContextItem]]] = Reports(
-            "use-reports", waiting, self._report, linger_ms / 1000, give_way
-        )
+        self._reports: Reports[_Report] = Reports("use-reports", waiting, self._report, linger_ms / 1000, give_way)
 
     @property
     def reported(self) -> int:
@@ -48,34 +51,56 @@ class UseReports:
         """Publish what waits and stop."""
         self._reports.close()
 
-    def _report(self, report: tuple[Event, str, Sequence[ContextItem]]) -> None:
-        event, session, items = report
+    def _report(self, reports: Sequence[_Report]) -> None:
         now = self._clock.now_us()
-        if session:
-            self._link.send(_touched(event, session, items, now))
+        for touched in _touched(reports, now):
+            self._link.send(touched)
+        used = [record for event, _, items in reports if (record := self._used(event, items, now)) is not None]
+        if used:
+            self._link.publish(used)
+
+    def _used(self, event: Event, items: Sequence[ContextItem], now: int) -> OutgoingRecord | None:
         remembered = [item.id for item in items if item.tier != "working" and item.layer != "L2"]
-        if remembered:
-            used = semantic_pb2.MemoriesUsed(
-                user_id=event.user, memory_ids=remembered, request_id=str(event.event_id), at_us=now,
-                strong_ids=[item.id for item in items if item.answers or item.score >= self._strong],
-            )  # fmt: skip
-            self._link.publish([make_record(used, event_id=_id(event, "used"), occurred_us=now, user=event.user,
-                                            causation_id=event.event_id)])  # fmt: skip
+        if not remembered:
+            return None
+        used = semantic_pb2.MemoriesUsed(
+            user_id=event.user, memory_ids=remembered, request_id=str(event.event_id), at_us=now,
+            strong_ids=[item.id for item in items if item.answers or item.score >= self._strong],
+        )  # fmt: skip
+        return make_record(used, event_id=_id(event, "used"), occurred_us=now, user=event.user, causation_id=event.event_id)
 
 
-def _touched(event: Event, session: str, items: Sequence[ContextItem], now: int) -> OutgoingRecord:
-    message = working_pb2.BufferTouched(
-        user_id=event.user,
-        session_id=session,
-        items=[
-            working_pb2.BufferItem(
-                id=item.id, content=item.text, importance=item.importance, access_count=1, last_access_us=now
+def _touched(reports: Sequence[_Report], now: int) -> Iterator[OutgoingRecord]:
+    """What the answers of a conversation had in mind, one after the other: a message a conversation, or a few of bounded size.
+
+    Each answer has a moment of its own, by which its items are told from those of the next one.
+    """
+    conversations: dict[tuple[str, str], list[tuple[Event, int, Sequence[ContextItem]]]] = {}
+    for place, (event, session, items) in enumerate(reports):
+        if session:
+            conversations.setdefault((event.user, session), []).append((event, now + place, items))
+    for (user, session), answers in conversations.items():
+        message, first, letters = working_pb2.BufferTouched(), answers[0][0], 0
+        for event, at_us, items in answers:
+            size = sum(len(item.text) for item in items)
+            if message.items and letters + size > _LETTERS:
+                yield _touch(message, first)
+                message, first, letters = working_pb2.BufferTouched(), event, 0
+            message.user_id, message.session_id, message.at_us = user, session, at_us
+            message.items.extend(
+                working_pb2.BufferItem(
+                    id=item.id, content=item.text, importance=item.importance, access_count=1, last_access_us=at_us
+                )
+                for item in items
             )
-            for item in items
-        ],
-        at_us=now,
+            letters += size
+        yield _touch(message, first)
+
+
+def _touch(message: working_pb2.BufferTouched, event: Event) -> OutgoingRecord:
+    return make_record(
+        message, event_id=_id(event, "touched"), occurred_us=message.at_us, user=event.user, causation_id=event.event_id
     )
-    return make_record(message, event_id=_id(event, "touched"), occurred_us=now, user=event.user, causation_id=event.event_id)
 
 
 def _id(event: Event, purpose: str) -> uuid.UUID:

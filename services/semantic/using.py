@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2
+from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.runtime.reporting import Reports
@@ -39,12 +40,14 @@ class RecallUses:
         """Publish what waits and stop."""
         self._reports.close()
 
-    def _tell(self, report: tuple[Event, Sequence[str]]) -> None:
-        event, memory_ids = report
+    def _tell(self, reports: Sequence[tuple[Event, Sequence[str]]]) -> None:
         now_us = self._clock.now_us()
-        used = semantic_pb2.MemoriesUsed(
-            user_id=event.user, memory_ids=memory_ids, strong_ids=memory_ids, request_id=str(event.event_id), at_us=now_us
-        )
-        used_id = derive_id(event.event_id, "used")
-        record = make_record(used, event_id=used_id, occurred_us=now_us, user=event.user, causation_id=event.event_id)
-        self._link.publish([record])
+        self._link.publish([_used(event, memory_ids, now_us) for event, memory_ids in reports])
+
+
+def _used(event: Event, memory_ids: Sequence[str], now_us: int) -> OutgoingRecord:
+    used = semantic_pb2.MemoriesUsed(
+        user_id=event.user, memory_ids=memory_ids, strong_ids=memory_ids, request_id=str(event.event_id), at_us=now_us
+    )
+    used_id = derive_id(event.event_id, "used")
+    return make_record(used, event_id=used_id, occurred_us=now_us, user=event.user, causation_id=event.event_id)

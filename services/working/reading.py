@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import working_pb2
@@ -64,15 +65,22 @@ class Reading:
         """Items came to mind; nobody waits for this answer."""
         message = event.message
         at_us = message.at_us or event.occurred_us
-        items = [
-            (item.id, item.content[: self._settings.buffer_characters], item.importance) for item in message.items if item.id
-        ]
+        items = [item for item in message.items if item.id]
         if not items or not message.session_id:
             return BufferPage()
-        entries = self._store.update_buffer(
-            event.user, message.session_id, lambda held: touch(held, items, at_us, self._rules), at_us
-        )
-        return self._page(entries)
+        letters = self._settings.buffer_characters
+        # What came to mind at one moment came together, what came later may push it out.
+        moments = [
+            (moment, [(item.id, item.content[:letters], item.importance) for item in together])
+            for moment, together in groupby(items, lambda item: item.last_access_us or at_us)
+        ]
+
+        def follow(held: tuple[BufferEntry, ...]) -> tuple[BufferEntry, ...]:
+            for moment, together in moments:
+                held = touch(held, together, moment, self._rules)
+            return held
+
+        return self._page(self._store.update_buffer(event.user, message.session_id, follow, at_us))
 
     def _limit(self, asked: int) -> int:
         return min(asked or self._settings.read_default, self._settings.read_limit)

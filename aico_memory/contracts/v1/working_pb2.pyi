@@ -516,7 +516,7 @@ Global___BufferPage: _TypeAlias = BufferPage  # noqa: Y015
 
 @_typing.final
 class BufferTouched(_message.Message):
-    """Items that a context answer used, so that the Miller buffer follows attention."""
+    """Items that context answers used, so that the Miller buffer follows attention; those of one last_access_us came to mind together."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

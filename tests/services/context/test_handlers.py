@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, semantic_pb2, working_pb2
-from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.errors import InvalidMessage
 from aico_memory.ids import new_id
 from aico_memory.models.token_counter import token_counter
 from services.context.handlers import ContextHandlers
-from tests.services.context.tiers import EMBEDDER, USER, Tiers, context, memory_id, search, stages
+from tests.services.context.tiers import EMBEDDER, USER, Tiers, context, memory_id, open_all, search, stages
 from tests.support.twin_link import TwinLink
 
 
@@ -254,8 +252,3 @@ def test_the_guidance_of_a_selected_skill_stands_in_the_block(handlers: ContextH
     assert not unknown.degraded and "one sentence" not in unknown.text
     link.answers[behavioral_pb2.SelectionAnswerRequest] = None
     assert list(context(handlers, "red bicycle", selection_id="chosen").degraded) == ["behavioral"]
-
-
-def open_all(records: Sequence[OutgoingRecord], kind: Any) -> list[Any]:
-    envelopes = [envelope_pb2.Envelope.FromString(record.envelope) for record in records]
-    return [kind.FromString(envelope.payload) for envelope in envelopes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 from aico_memory.clock import FixedClock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, model_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, model_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.errors import NotFound
 from aico_memory.ids import derive_id, new_id
 from aico_memory.models.twin import HashedEmbedder
@@ -169,3 +171,9 @@ def search(handlers: ContextHandlers, query: str, **more: Any) -> context_pb2.Se
 
 def stages(answer: Any) -> dict[str, float]:
     return {timing.stage: timing.milliseconds for timing in answer.timings}
+
+
+def open_all(records: Sequence[OutgoingRecord], kind: Any) -> list[Any]:
+    """The messages of these records."""
+    envelopes = [envelope_pb2.Envelope.FromString(record.envelope) for record in records]
+    return [kind.FromString(envelope.payload) for envelope in envelopes]

@@ -53,3 +53,18 @@ def test_who_reads_the_turns_is_told_what_is_in_mind_where_that_is_asked(worker)
     assert set(worker.ask(asked).in_mind) == {"tea", "rome"}
     asked.session_id = ""
     assert list(worker.ask(asked).in_mind) == []
+
+
+def test_what_came_to_mind_at_several_moments_is_followed_moment_by_moment(worker) -> None:
+    moments = [[(f"m{(5 * place + number) % 14}", number / 20) for number in range(8)] for place in range(6)]
+    for place, moment in enumerate(moments):
+        touch(worker, *moment, session="apart", at=NOON + place)
+    together = [
+        working_pb2.BufferItem(id=one, content=f"about {one}", importance=importance, last_access_us=NOON + place)
+        for place, moment in enumerate(moments)
+        for one, importance in moment
+    ]
+    worker.ask(working_pb2.BufferTouched(user_id="ada", session_id="together", items=together, at_us=NOON + 5))
+    apart, after = (in_mind(worker, session) for session in ("apart", "together"))
+    assert len(after) == 9
+    assert after == apart
