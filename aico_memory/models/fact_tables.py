@@ -53,6 +53,7 @@ _GROUPS = (
     "counted_by", "vague_numbers", "countable", "off_words", "its_time", "leads", "called_by_name", "no_names", "goes_on",
     "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
     "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "codes", "ordinals",
+    "light_verbs", "which", "places", "also", "listing", "negates", "only",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
@@ -81,6 +82,7 @@ _MARKS = (
     "in_its_place", "off_it", "again", "progress", "progress_of_things", "how_many", "gone", "instructions",
     "ever", "having", "same_days", "has_none",
     "before_that", "lifted", "instruction_topics", "which_of", "replaces",
+    "asks_clock", "asks_day", "asks_amount", "asks_word",
 )  # fmt: skip
 
 

@@ -19,5 +19,12 @@ class RecallSettings(Section):
         description="Facts of a scope that are all looked at; of larger ones those of the predicates, and the closest.",
     )  # fmt: skip
     closest: int = Field(200, ge=1, le=10_000, description="Closest and newest facts looked at in a larger scope.")
+    messages: int = Field(
+        100, ge=0, le=10_000,
+        description="Messages of a scope whose wording is compared with a question; of more those that share words. 0: none.",
+    )  # fmt: skip
+    wording_confidence: float = Field(
+        0.6, ge=0, le=1, description="Confidence of an answer that only a message's wording gives."
+    )
     model_seconds: float = Field(2.0, gt=0, le=60, description="Wait for the model, where the wording does not decide, in s.")
     reports: int = Field(1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped.")

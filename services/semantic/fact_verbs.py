@@ -16,6 +16,7 @@ from services.semantic.policing import Policing
 from services.semantic.recalling import Recalling
 from services.semantic.reinforcing import Reinforcing
 from services.semantic.reviewing import Reviewing
+from services.semantic.said_alike import SaidAlike
 from services.semantic.second_look import SecondLook
 from services.semantic.using import RecallUses
 from services.semantic.write_path import Effect, WritePath, answered
@@ -45,8 +46,9 @@ class FactVerbs:
         self._uses = RecallUses(ports.link, ports.clock, settings.recall.reports)
         explaining = Explaining(store, identity, ports.clock)
         recalling = Recalling(
-            store, tables, ports.link, ports.clock, settings.recall, identity, settings.semantic.default_language
-        )
+            store, tables, ports.link, ports.clock, settings.recall, identity, settings.semantic.default_language,
+            SaidAlike(store, tables, self._policing, settings.recall),
+        )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(context_pb2.RecallRequest).name: lambda event, _: self._recall(recalling, event),
             topic_of(write_path_pb2.ExplainRequest).name: lambda event, _: explaining.explain(event),

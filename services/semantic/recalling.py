@@ -17,8 +17,10 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, Evolution, Scope
-from aico_memory.domain.recall.answer import RecallFigures, recall
-from aico_memory.domain.recall.from_items import held_of
+from aico_memory.domain.recall.answer import RecallFigures, recalled
+from aico_memory.domain.recall.choosing import mirror_answers
+from aico_memory.domain.recall.from_items import UNSEEN, held_of
+from aico_memory.domain.recall.mirrored import Mirrored, mirrored
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.scopes import readable, subject_in
@@ -28,9 +30,12 @@ from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import present_us
+from services.semantic.said_alike import SaidAlike
 
 DEFAULT_ZONE = "UTC"
 _PAGE = 500
+# A message whose statement waits for a reviewer, or was turned down by one, answers nothing by its words either.
+WITHHELD = UNSEEN | {"disabled"}
 
 
 class Recalling:
@@ -38,7 +43,7 @@ class Recalling:
 
     def __init__(
         self, store: SemanticStore, tables: FormationTables, link: LinkPort, clock: Clock, settings: RecallSettings,
-        identity: IdentitySettings, default_language: str,
+        identity: IdentitySettings, default_language: str, said: SaidAlike,
     ) -> None:  # fmt: skip
         self._store = store
         self._tables = tables
@@ -47,6 +52,7 @@ class Recalling:
         self._settings = settings
         self._identity = identity
         self._default_language = default_language
+        self._said = said
         self._figures = RecallFigures(settings.least_similarity, settings.least_score)
 
     def recall(self, event: Event) -> context_pb2.RecallResult:
@@ -59,15 +65,36 @@ class Recalling:
         grammar = self._grammar(request, scopes)
         if grammar is None:
             return context_pb2.RecallResult()
-        question = understand(request.question, grammar, self._tables, as_of_us, _zone(request.zone))
+        zone = _zone(request.zone)
+        question = understand(request.question, grammar, self._tables, as_of_us, zone)
         likeness = _Likeness(self._link, self._store, request.question, self._settings)
         items = [known for scope in scopes for known in self._items(scope, names, question, likeness)]
         held = held_of(items, self._histories(items, known_us), known_us, names)
         likeness.ids = {one.fact.text: one.statement.id for one in held}
-        answer = _once(recall(question, held, as_of_us, self._tables, likeness, self._figures))
+        facts = recalled(question, held, as_of_us, self._tables, likeness, self._figures)
         result = context_pb2.RecallResult(language=grammar.code, degraded=likeness.degraded)
-        self._tell(result, answer, {known.memory.memory_id: known for known in items}, known_us)
+        withheld = {known.memory.said_at_us for known in items if known.memory.status in WITHHELD}
+        said = [
+            one
+            for one in self._said(question, grammar, scopes, names, present_us(self._clock), zone)
+            if one.said_at_us <= known_us and one.said_at_us not in withheld
+        ]
+        mirror = mirrored(question, grammar, said, as_of_us)
+        if mirror_answers(facts, mirror, held, question, grammar, as_of_us):
+            self._tell_words(result, mirror)
+        else:
+            self._tell(result, _once(facts.answer), {known.memory.memory_id: known for known in items}, known_us)
         return result
+
+    def _tell_words(self, result: context_pb2.RecallResult, answer: Sequence[Mirrored]) -> None:
+        evidence = self._store.evidence([one.utterance.id for one in answer])
+        for one in answer:
+            result.results.add(
+                id=str(uuid.UUID(bytes=one.utterance.id)), memory=one.utterance.text, value=one.value,
+                valid_from_us=one.from_us, valid_until_us=0 if one.until_us >= OPEN else one.until_us,
+                confidence=self._settings.wording_confidence,
+                evidence=list(dict.fromkeys(entry.event_id for entry in evidence[one.utterance.id])),
+            )  # fmt: skip
 
     def _grammar(self, request: context_pb2.RecallRequest, scopes: Sequence[Scope]) -> Grammar | None:
         chosen = choose_grammar(request.question, (), self._tables, request.language)

@@ -11,7 +11,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.standing import COUNT
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.broader import answered_broadly
-from aico_memory.domain.recall.groups import Group, grouped, head_of, kin
+from aico_memory.domain.recall.groups import Group, Recalled, grouped, head_of, kin
 from aico_memory.domain.recall.matching import covered, stems
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
 from aico_memory.domain.recall.question import Question
@@ -43,7 +43,7 @@ class RecallFigures:
     embedded_languages: frozenset[str] = frozenset({"en"})
 
 
-def recall(  # noqa: PLR0912
+def recall(
     question: Question,
     held: Sequence[Held],
     as_of_us: int,
@@ -52,19 +52,31 @@ def recall(  # noqa: PLR0912
     figures: RecallFigures,
 ) -> list[Held]:
     """What answers the question and held at `as_of`, the best evidence of its kind; empty where nothing did."""
+    return recalled(question, held, as_of_us, tables, similarity, figures).answer
+
+
+def recalled(  # noqa: PLR0912
+    question: Question,
+    held: Sequence[Held],
+    as_of_us: int,
+    tables: FormationTables,
+    similarity: Similarity,
+    figures: RecallFigures,
+) -> Recalled:
+    """`recall`, with what is held of what was asked for."""
     at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
     if (day := weekday_asked(question.text, tables.grammars[question.language])) and (
         doings := done_on(day, held, as_of_us, question.language)
     ):
-        return doings
+        return Recalled(doings, doings)
     if names_a_stranger(question, held, tables.grammars[question.language]):
-        return []
+        return Recalled([])
     groups = [group for group in grouped(held) if question.asks != OFTEN or group.predicate == FREQUENCY]
     about = subjects_of(question, groups, tables)
     if (decisive := decided(question, groups, about, at_us, tables)) is not None:
-        return decisive
+        return Recalled(decisive, decisive)
     if broad := answered_broadly(question, groups, about, at_us, tables):
-        return broad
+        return Recalled(broad, broad)
     # How many there are is no answer to who they are.
     groups = [group for group in groups if not group.predicate.startswith(COUNT)]
     for group in groups:
@@ -72,7 +84,7 @@ def recall(  # noqa: PLR0912
     if about and not question.relations and not any(group.subject in about and group.score > 0 for group in groups):
         # Nothing is known of what is named that the question asks for: it is the speaker's own, unless it is somebody.
         if not question.naming and about & known_by_name(groups, tables):
-            return []
+            return Recalled([])
         about = frozenset()
         for group in groups:
             group.score = _score(group, question, about, tables)
@@ -81,16 +93,16 @@ def recall(  # noqa: PLR0912
         groups = [group for group in groups if group.subject != SPEAKER]
     best = _best(groups, question, about, tables, similarity, figures)
     if best is None:
-        return []
+        return Recalled([])
     if question.former and question.at_us == OPEN:
-        return _former(best, at_us)
+        return Recalled(_former(best, at_us), best.held)
     if (known := tables.predicates.get(best.predicate)) and known.planned:
         # "Where are we going in June?" asks for the plan, whenever it was made.
         at_us = as_of_us
     answer = at(kin(best, groups, tables), at_us) or at(kin(best, groups, tables, near=True), at_us)
     if not answer:
         answer = _fallen_back(best, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
-    return _narrowed(answer, best, question, tables)
+    return Recalled(_narrowed(answer, best, question, tables), best.held)
 
 
 def _score(group: Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:

@@ -85,3 +85,11 @@ def head_of(noun: str, language: str, tables: FormationTables) -> str:
     at = next((i for i, word in enumerate(words) if i and word in grammar.words["prepositions"] | {"der", "des"}), len(words))
     # "büro-türcode" is a türcode.
     return " ".join(words[:at]).split("-")[-1] if language == "de" else " ".join(words[:at])
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What answers, and all that is held of what was asked for; where that is nothing, nothing is known of it."""
+
+    answer: list[Held]
+    asked: Sequence[Held] = ()

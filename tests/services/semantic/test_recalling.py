@@ -24,8 +24,11 @@ from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import find_home
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.recall import RecallSettings
+from aico_memory.settings.write_path import PolicySettings
 from aico_memory.stores.semantic.twin import MemorySemanticStore
+from services.semantic.policing import Policing
 from services.semantic.recalling import Recalling
+from services.semantic.said_alike import SaidAlike
 from tests.support.statements import Shelf
 from tests.support.twin_link import TwinLink
 
@@ -52,7 +55,9 @@ class Memory:
         link = TwinLink({model_pb2.EmbedRequest: self.embed})
         identity = IdentitySettings(aliases={"discord:7": "ana"})
         clock = FixedClock(from_us(START + 1000 * DAY))
-        self.recalling = Recalling(self.store, tables, link, clock, RecallSettings(**settings), identity, "en")
+        figures = RecallSettings(**settings)
+        said = SaidAlike(self.store, tables, Policing(PolicySettings(), identity), figures)
+        self.recalling = Recalling(self.store, tables, link, clock, figures, identity, "en", said)
 
     def embed(self, message: model_pb2.EmbedRequest, user: str) -> model_pb2.Embeddings:
         self.questions += 1

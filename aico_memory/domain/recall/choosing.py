@@ -1,0 +1,136 @@
+"""Whether the facts of a question's predicate answer it, or a statement that mirrors its wording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aico_memory.domain.formation.fact_key import normalise_fact_key
+from aico_memory.domain.formation.formed import SPEAKER
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.wording import lower_in, trim
+from aico_memory.domain.recall.alike import alike
+from aico_memory.domain.recall.groups import Recalled
+from aico_memory.domain.recall.matching import same_object
+from aico_memory.domain.recall.mirrored import Mirrored
+from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHO, Slot, is_relation, slot_of
+from aico_memory.domain.recall.timeline import Held
+
+# From this score on a question's wording means a predicate.
+KNOWN = 1.0
+
+
+def mirror_answers(
+    facts: Recalled, mirror: Sequence[Mirrored], held: Sequence[Held], question: Question, grammar: Grammar, at_us: int
+) -> bool:
+    """Whether what mirrors the question is the better answer: facts know of ends and corrections, wording knows any verb."""
+    if not mirror or any(_known_otherwise(one, held, question, grammar, at_us) for one in mirror):
+        return False
+    answered = [one.fact.object_key for one in facts.answer]
+    mirrored = [normalise_fact_key(one.value) for one in mirror]
+    if len(answered) > len(mirrored) and _within(mirrored, answered, question.language):
+        # Facts gather what was said one after the other.
+        return False
+    if len(answered) >= len(mirrored) == 1 and _within(mirrored, [" ".join(answered)], question.language):
+        return False
+    several = (
+        bool(answered) and not facts.answer[0].fact.single_valued and len({one.value[:1].isupper() for one in mirror}) == 1
+    )
+    if several and len(answered) < len(mirrored) and _within(answered, mirrored, question.language):
+        # Of a list the rules have read a part.
+        return True
+    slot = slot_of(question, grammar)
+    if slot is None:
+        return False
+    if facts.answer and any(_is_no_answer(one, slot, mirror, grammar) for one in facts.answer):
+        return True
+    said = max(one.utterance.said_at_us for one in mirror)
+    of_it = facts.answer or facts.asked or _of_its_predicates(held, question, slot, grammar)
+    if not of_it or not all(_speaks_of_it(one, question, slot, grammar) for one in of_it):
+        return True
+    # It was told once more, in words that the rules did not read.
+    newest = max(one.statement.said_at_us for one in of_it)
+    about = {(one.subject, one.predicate) for one in of_it}
+    read = any(
+        one.statement.said_at_us == said
+        and ((one.subject, one.predicate) in about or same_object(one.fact.object_key, value, question.language))
+        for one in held
+        for value in mirrored
+    )
+    return said > newest and not read
+
+
+def _within(few: Sequence[str], many: Sequence[str], language: str) -> bool:
+    return all(any(same_object(one, other, language) for other in many) for one in few)
+
+
+def _of_its_predicates(held: Sequence[Held], question: Question, slot: Slot, grammar: Grammar) -> list[Held]:
+    """All that was ever told under a predicate that the question means, of whom it asks, what was taken back as well."""
+    return [
+        one
+        for one in held
+        if question.predicates.get(one.predicate, 0.0) >= KNOWN
+        and (one.subject == SPEAKER if slot.own else any(alike(key, one.subject, grammar) for key in slot.keys))
+    ]
+
+
+def _is_no_answer(one: Held, slot: Slot, mirror: Sequence[Mirrored], grammar: Grammar) -> bool:
+    """Whether a fact gives back a word of the question, or is of another sort than what is asked for."""
+    value = [lower_in(trim(word), grammar.code) for word in one.fact.value.split()]
+    if value and all(_any_alike((*slot.keys, *slot.optional), word, grammar) for word in value):
+        return True
+    if any(_any_alike(slot.keys, word, grammar) for word in value):
+        return True
+    if slot.kind == WHO and one.fact.value[:1].islower():
+        return any(other.value[:1].isupper() for other in mirror)
+    if slot.kind in (AMOUNT, CLOCK) and not any(letter.isdigit() for letter in one.fact.value):
+        return any(letter.isdigit() for other in mirror for letter in other.value) and not _counts(value, grammar)
+    told = [lower_in(trim(word), grammar.code) for word in f"{one.predicate.replace(':', ' ')} {one.fact.text}".split()]
+    said = [lower_in(trim(word), grammar.code) for other in mirror for word in other.value.split()]
+    return any(
+        any(alike(sort, word, grammar) for word in said) and not any(alike(sort, word, grammar) for word in told)
+        for sort in slot.optional
+    )
+
+
+def _any_alike(keys: Sequence[str], word: str, grammar: Grammar) -> bool:
+    return any(alike(key, word, grammar) for key in keys)
+
+
+def _counts(value: Sequence[str], grammar: Grammar) -> bool:
+    return any(word in grammar.calendar.numbers for word in value)
+
+
+def _known_otherwise(one: Mirrored, held: Sequence[Held], question: Question, grammar: Grammar, at_us: int) -> bool:
+    """Whether the facts know the value, and that it did not hold then: it was ended, corrected or taken back."""
+    same = [fact for fact in held if _same_value(fact.fact.value, one.value, grammar)]
+    mine = [fact for fact in same if fact.statement.said_at_us == one.utterance.said_at_us]
+    if mine and not any(fact.holds_at(at_us) for fact in mine):
+        return True
+    # The message may be the one that ended it.
+    meant = [fact for fact in same if question.predicates.get(fact.predicate, 0.0) >= KNOWN]
+    over = [fact for fact in meant if fact.invalid or one.utterance.said_at_us <= fact.until_us <= at_us]
+    return bool(over) and not any(fact.holds_at(at_us) for fact in meant)
+
+
+def _same_value(one: str, other: str, grammar: Grammar) -> bool:
+    few, many = sorted(
+        ([lower_in(trim(word), grammar.code) for word in text.split() if trim(word)] for text in (one, other)), key=len
+    )
+    return bool(few) and all(_any_alike(many, word, grammar) for word in few)
+
+
+def _speaks_of_it(one: Held, question: Question, slot: Slot, grammar: Grammar) -> bool:
+    """Whether a fact is of what the question asks: by a predicate that its wording means, or by all of its words."""
+    whose = (*one.subject.split(), *one.predicate.partition(":")[2].split())
+    if slot.own and any(is_relation(word, grammar) and not _any_alike(slot.keys, word, grammar) for word in whose):
+        # Of somebody whom the question does not name.
+        return False
+    text = f"{one.subject} {one.predicate.replace('_', ' ').replace(':', ' ')} {one.fact.text} {one.fact.excerpt}"
+    words = [lower_in(trim(word), grammar.code) for word in text.split()]
+    missing = {key for key in slot.keys if not any(alike(key, word, grammar) for word in words)}
+    if one.subject != SPEAKER:
+        missing = {key for key in missing if not is_relation(key, grammar)}
+    if question.predicates.get(one.predicate, 0.0) >= KNOWN:
+        missing &= slot.names
+    return not missing

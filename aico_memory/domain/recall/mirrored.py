@@ -1,0 +1,155 @@
+"""Answers by wording: a statement that says all that a question says, and puts something where the question asks.
+
+The tables of predicates know what people mostly tell; of the rest ("who covers for our manager?") the statement itself is
+the only table. Nothing is kept for it: what was said is read again when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from aico_memory.domain.formation.fact_key import normalise_fact_key
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.turkish_words import read_verb
+from aico_memory.domain.formation.when import HABIT
+from aico_memory.domain.memory import OPEN
+from aico_memory.domain.recall.alike import alike
+from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.segments import CONTRACTED, Segment, segments_of
+from aico_memory.domain.recall.slots import CLOCK, WHEN, Slot, fillers, is_relation, slot_of
+
+ADD, END = "add", "end"
+# Endings of a name that tell whose something is.
+_WHOSE = ("'s", "'nın", "'nin", "'nun", "'nün", "'ın", "'in", "'un", "'ün")
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A message of the one who asks: its id, and when it was said."""
+
+    id: bytes
+    text: str
+    said_at_us: int
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """A value as it was said, and the interval [from, until) in which it held by that statement."""
+
+    value: str
+    utterance: Utterance
+    from_us: int
+    until_us: int = OPEN
+    # "" takes the place of what was before, add stands beside it, end ends it.
+    mode: str = ""
+
+
+def mirrored(question: Question, grammar: Grammar, said: Sequence[Utterance], as_of_us: int) -> list[Mirrored]:
+    """What the statements put where the question asks, as of then; empty where none says what it says."""
+    slot = slot_of(question, grammar)
+    if slot is None or question.yes_no:
+        return []
+    told: list[list[Mirrored]] = []
+    for utterance in sorted(said, key=lambda one: one.said_at_us):
+        told.extend(_told(slot, utterance, grammar, told))
+    return _standing(told, as_of_us)
+
+
+def _told(slot: Slot, utterance: Utterance, grammar: Grammar, before: Sequence[list[Mirrored]]) -> Iterator[list[Mirrored]]:
+    pieces = list(segments_of(utterance.text, grammar, utterance.said_at_us, utterance.zone))
+    shared = [_shared(slot, piece, grammar) for piece in pieces]
+    found = frozenset(key for keys in shared for key in keys)
+    corrects = any(piece.act == "correct" for piece in pieces) and bool(before) and bool(found)
+    if not (found.issuperset(slot.keys) or corrects):
+        return
+    most = max(len(keys) for keys in shared)
+    for piece, keys in zip(pieces, shared, strict=True):
+        corrected = corrects and piece.act == "correct"
+        if len(keys) < most or not (corrected or _is_of_whom(slot, piece, keys, grammar)):
+            continue
+        places = frozenset(
+            at
+            for at, word in enumerate(piece.words)
+            if any(alike(key, word.low, grammar) for key in (*slot.keys, *slot.optional))
+        )
+        values = fillers(slot, piece, places, grammar)
+        lows = {word.low for word in piece.words}
+        negated = bool(lows & grammar.words["negates"]) or _is_denied(piece, grammar)
+        if negated:
+            yield [Mirrored(value, utterance, utterance.said_at_us, mode=END) for value in values or [""]]
+            continue
+        start, until = _bounds(slot, piece, utterance.said_at_us, grammar)
+        if corrects and before[-1]:
+            start = min(start, before[-1][0].from_us)
+        mode = ADD if lows & grammar.words["also"] and not lows & grammar.words["only"] else ""
+        if values:
+            yield [Mirrored(value, utterance, start, until, mode) for value in values]
+
+
+def _shared(slot: Slot, piece: Segment, grammar: Grammar) -> frozenset[str]:
+    return frozenset(key for key in slot.keys if any(alike(key, word.low, grammar) for word in piece.words))
+
+
+def _is_of_whom(slot: Slot, piece: Segment, keys: frozenset[str], grammar: Grammar) -> bool:
+    """Whether the piece speaks of whom the question asks: the speaker, or somebody that it names."""
+    lows = [word.low for word in piece.words]
+    third = any(low in grammar.words["third"] for low in lows)
+    if slot.names:
+        return slot.names <= keys or third
+    if not slot.own:
+        return True
+    own = {low for low in lows if any(alike(key, low, grammar) for key in slot.keys)}
+    strangers = any(is_relation(low, grammar) for low in lows if low not in own)
+    whose = any(low.endswith(_WHOSE) and low not in own and low not in CONTRACTED for low in lows)
+    return not strangers and not third and not whose
+
+
+def _is_denied(piece: Segment, grammar: Grammar) -> bool:
+    """Whether a Turkish verb says that it is not so."""
+    if grammar.parser != "turkish":
+        return False
+    verb = read_verb(piece.words[-1].low, frozenset(grammar.verbs)) if piece.words else None
+    return verb is not None and verb.negated
+
+
+def _bounds(slot: Slot, piece: Segment, said_at_us: int, grammar: Grammar) -> tuple[int, int]:
+    start, until = said_at_us, OPEN
+    past = any(grammar.tenses.get(word.low) in ("past", "participle") for word in piece.words)
+    for one in piece.times:
+        if one.kind == HABIT:
+            continue
+        if one.kind in ("since", "held"):
+            start = one.past[0]
+        elif one.kind == "from":
+            start = one.future[0]
+        elif one.kind in ("until", "lasting"):
+            until = one.bounds(past)[1]
+        elif slot.kind not in (WHEN, CLOCK) and one.future[0] > said_at_us and one.kind in ("at", "ahead"):
+            start = one.future[0]
+    if until <= said_at_us:
+        start = min(start, 0)
+    return start, until
+
+
+def _standing(told: Sequence[list[Mirrored]], as_of_us: int) -> list[Mirrored]:
+    standing: dict[str, Mirrored] = {}
+    ordered = sorted((one for one in told if one), key=lambda one: (one[0].from_us, one[0].utterance.said_at_us))
+    for values in ordered:
+        first = values[0]
+        if first.from_us > as_of_us:
+            # What comes later takes the place of what stands now.
+            if first.mode == "":
+                return [replace(one, until_us=min(one.until_us, first.from_us)) for one in standing.values()]
+            continue
+        if first.until_us <= as_of_us:
+            continue
+        if first.mode == END:
+            ended = [normalise_fact_key(one.value) for one in values if one.value]
+            for key in ended or list(standing):
+                standing.pop(key, None)
+            continue
+        standing = dict(standing) if first.mode == ADD else {}
+        standing |= {normalise_fact_key(one.value): one for one in values}
+    return list(standing.values())

@@ -1,0 +1,119 @@
+"""What was said, cut into pieces that say one thing each, word by word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aico_memory.domain.formation.acts import read_speech
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.turkish_nominal import EXIST
+from aico_memory.domain.formation.turkish_words import open_stem, read_verb
+from aico_memory.domain.formation.when import HABIT, TimePhrase, find_times
+from aico_memory.domain.formation.wording import even, lower_in, sentences, trim
+
+_JOINING = {
+    "english": frozenset({"and", "but", "so", "because", "while"}),
+    "german": frozenset({"und", "aber", "denn", "weil", "sondern", "deshalb", "deswegen", "dafür"}),
+    "turkish": frozenset({"ve", "ama", "fakat", "çünkü", "ancak"}),
+}
+_FINITE = frozenset({"present", "past", "both", "two"})
+CONTRACTED = frozenset({"it's", "he's", "she's", "that's", "there's"})
+_CLOCK = re.compile(r"^\d{1,2}[:.]\d{2}(?:'\w+)?(?:[ap]m)?$|^\d{1,2}[ap]m$")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it was said, and in lower case; whether it belongs to a phrase of time."""
+
+    said: str
+    low: str
+    # A comma or the like stands behind it.
+    closes: bool = False
+    # Of a time that is a moment or a day; of one that only bounds how long something holds.
+    timed: bool = False
+    bounds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One thing that was said, with the times it names."""
+
+    words: tuple[Word, ...]
+    times: tuple[TimePhrase, ...]
+    # "" | correct | retract, as the sentence opens.
+    act: str = ""
+
+
+def words_of(text: str, grammar: Grammar) -> frozenset[str]:
+    """All words of a message, in lower case."""
+    return frozenset(lower_in(trim(word), grammar.code) for word in even(text).split())
+
+
+def segments_of(text: str, grammar: Grammar, said_at_us: int, zone: str) -> Iterator[Segment]:
+    """The pieces of a message that state something; questions, wishes and hearsay are left out."""
+    for sentence in sentences(text, grammar.marks["opens_sentence"]):
+        speech = read_speech(sentence, grammar)
+        if speech.silent or sentence.endswith("?") or speech.act == "retract":
+            continue
+        for piece in _pieces(sentence, grammar):
+            yield _segment(piece, grammar, said_at_us, zone, speech.act)
+
+
+def _pieces(sentence: str, grammar: Grammar) -> list[str]:
+    """The sentence cut at commas and between clauses, where each side has a verb; lists stay whole."""
+    pieces: list[list[str]] = [[]]
+    for word in sentence.split():
+        if trim(word).casefold() in _JOINING[grammar.parser] and pieces[-1]:
+            pieces.append([])
+        pieces[-1].append(word)
+        if word[-1] in ",;:" and not word[:1].isdigit():
+            pieces.append([])
+    whole: list[list[str]] = []
+    for piece in pieces:
+        if whole and piece and not (_has_verb(piece, grammar) and _has_verb(whole[-1], grammar)):
+            whole[-1].extend(piece)
+        elif piece:
+            whole.append(piece)
+    return [" ".join(piece) for piece in whole]
+
+
+def _has_verb(words: Sequence[str], grammar: Grammar) -> bool:
+    lowered = [lower_in(trim(word), grammar.code) for word in words]
+    if grammar.parser == "turkish":
+        known = frozenset(grammar.verbs)
+        return any(low in EXIST or read_verb(low, known) is not None or open_stem(low) is not None for low in lowered)
+    if grammar.parser == "english":
+        # "live" is the infinitive and the present; behind "to" it is no verb of a clause.
+        return any(
+            low in CONTRACTED or low.endswith(("'m", "'re", "'ve")) or grammar.tenses.get(low) in (*_FINITE, "infinitive")
+            for low, before in zip(lowered, ["", *lowered], strict=False)
+            if before not in ("to", "a", "the")
+        )
+    return any(
+        grammar.tenses.get(low) in _FINITE and trim(word)[:1].islower()
+        for word, low in zip(words, lowered, strict=True)
+        if low not in grammar.words["possessives"]
+    )
+
+
+def _segment(piece: str, grammar: Grammar, said_at_us: int, zone: str, act: str) -> Segment:
+    times = tuple(one for one in find_times(lower_in(piece, grammar.code), grammar.calendar, grammar.code, said_at_us, zone))
+    words, at = [], 0
+    for raw in piece.split():
+        start = piece.index(raw, at)
+        at = start + len(raw)
+        over = [one for one in times if one.start < at and start < one.end]
+        low = lower_in(trim(raw), grammar.code)
+        if not low:
+            continue
+        bounding = any(one.kind not in ("at", "ago", "ahead", HABIT) for one in over)
+        timed = bool(over) or bool(_CLOCK.match(low)) or _is_day(low, grammar)
+        words.append(Word(trim(raw), low, raw[-1] in ",;:", timed and not bounding, bounding))
+    return Segment(tuple(words), times, act)
+
+
+def _is_day(low: str, grammar: Grammar) -> bool:
+    days = grammar.calendar.weekdays
+    return low in days or low.removesuffix("s") in days

@@ -1,0 +1,64 @@
+"""What the one who asks has said in the words of a question, for answers by wording."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.observe import filters_of
+from aico_memory.domain.gate.policy import MODES
+from aico_memory.domain.memory import RECORD, Memory, Scope, View
+from aico_memory.domain.recall.alike import alike
+from aico_memory.domain.recall.mirrored import Utterance
+from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.segments import words_of
+from aico_memory.domain.recall.slots import slot_of
+from aico_memory.domain.retrieval.tokens import query_tokens
+from aico_memory.settings.recall import RecallSettings
+from aico_memory.stores.semantic.port import SemanticStore
+from services.semantic.policing import Policing
+
+_FROM_PEOPLE = "user_message"
+# What such a message says is nobody's own word, or was written to be obeyed.
+_NO_STATEMENTS = frozenset({"system_content", "xml_block", "code", "prompt_injection"})
+
+
+class SaidAlike:
+    """Messages of a person that share words with a question; safe from many threads."""
+
+    def __init__(self, store: SemanticStore, tables: FormationTables, policing: Policing, settings: RecallSettings) -> None:
+        self._store = store
+        self._tables = tables
+        self._policing = policing
+        self._settings = settings
+
+    def __call__(
+        self, question: Question, grammar: Grammar, scopes: Sequence[Scope], names: Collection[str], now_us: int, zone: str
+    ) -> list[Utterance]:
+        """Their messages in the scopes that may be believed as they stand, the oldest first."""
+        slot = slot_of(question, grammar)
+        # Where somebody has to approve what is believed, nothing is taken from what was merely said.
+        own = tuple(scope for scope in scopes if self._policing.effective(self._store, scope).mode == MODES[0])
+        if slot is None or not own:
+            return []
+        known = frozenset(name.casefold() for name in names)
+        found = []
+        for memory in self._records(" ".join(slot.keys), grammar.code, View(own, now_us, kinds=(RECORD,))):
+            mine = memory.owner in names and (not memory.speaker or memory.speaker.casefold() in known)
+            if not mine or memory.data_source != _FROM_PEOPLE:
+                continue
+            words = words_of(memory.text, grammar)
+            if not any(alike(key, word, grammar) for key in slot.keys for word in words):
+                continue
+            if not _NO_STATEMENTS & set(filters_of(memory.text, self._tables.signals)):
+                found.append(memory)
+        found.sort(key=lambda memory: memory.said_order)
+        return [Utterance(memory.memory_id, memory.text, memory.said_at_us, zone) for memory in found]
+
+    def _records(self, keys: str, language: str, view: View) -> list[Memory]:
+        """All records where they are few; else those that share words."""
+        few = self._store.page(view, b"", self._settings.messages + 1)
+        if len(few) <= self._settings.messages:
+            return few
+        hits = self._store.search_text(query_tokens(keys, (language,)), view, self._settings.messages)
+        return list(self._store.admitted([hit.key for hit in hits], view).values())
