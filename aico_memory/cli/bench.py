@@ -67,7 +67,7 @@ def bus(
 @bench.command("facts")
 def facts(
     context: typer.Context,
-    half: Annotated[str, typer.Option(help="Only this half of the streams: develop or held-out.")] = "",
+    half: Annotated[str, typer.Option(help="Only this part of the streams: develop, held-out or other-hands.")] = "",
     misses: Annotated[bool, typer.Option(help="Also print what was answered wrongly.")] = False,
     in_process: Annotated[bool, typer.Option(help="By the rules alone, in this process: fast.")] = False,
 ) -> None:

@@ -39,19 +39,21 @@ class SaidAlike:
         slot = slot_of(question, grammar)
         # Where somebody has to approve what is believed, nothing is taken from what was merely said.
         own = tuple(scope for scope in scopes if self._policing.effective(self._store, scope).mode == MODES[0])
-        if slot is None or not own:
+        if slot is None or not own or not self._settings.messages:
             return []
-        known = frozenset(name.casefold() for name in names)
         found = []
         for memory in self._records(" ".join(slot.keys), grammar.code, View(own, now_us, kinds=(RECORD,))):
-            mine = memory.owner in names and (not memory.speaker or memory.speaker.casefold() in known)
-            if not mine or memory.data_source != _FROM_PEOPLE:
+            if memory.owner not in names or memory.data_source != _FROM_PEOPLE:
                 continue
             words = words_of(memory.text, grammar)
             if not any(alike(key, word, grammar) for key in slot.keys for word in words):
                 continue
             if not _NO_STATEMENTS & set(filters_of(memory.text, self._tables.signals)):
                 found.append(memory)
+        known = frozenset(name.casefold() for name in names)
+        if len({memory.speaker for memory in found}) > 1:
+            # Of a talk between several only what the one who asks has said.
+            found = [memory for memory in found if not memory.speaker or memory.speaker.casefold() in known]
         found.sort(key=lambda memory: memory.said_order)
         return [Utterance(memory.memory_id, memory.text, memory.said_at_us, zone) for memory in found]
 

@@ -42,7 +42,7 @@ class Stream:
 
     id: str
     language: str
-    # "develop": rules may be made from it; "held out": only its number is looked at.
+    # "develop": rules may be made from it; "held out": only its number is looked at; "other hands": by who knew no rule.
     half: str
     now_us: int
     said: tuple[Said, ...]

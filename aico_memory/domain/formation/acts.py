@@ -31,6 +31,8 @@ class Speech:
     changed: bool = False
     # "not at all", "doch nicht": it never was so.
     denied: bool = False
+    # "It was never true that …": what follows never was so.
+    untrue: bool = False
 
 
 # "pozitifmiş": so it is said.
@@ -68,6 +70,10 @@ def read_speech(sentence: str, grammar: Grammar) -> Speech:  # noqa: PLR0912
     if not told and _any(grammar, "silent", speech.text):
         speech.silent = True
         return speech
+    for mark in grammar.marks["untrue"]:
+        if match := mark.match(speech.text):
+            speech.text, speech.untrue = speech.text[match.end() :], True
+            break
     _openers(speech, grammar)
     if speech.act != "retract":
         _contrast(speech, grammar)

@@ -45,8 +45,9 @@ def by_now(grammar: Grammar, sentence: str) -> bool:
 
 
 def it_is(
-    clause: str, result: Statements, start: int, raw: Sequence[str], grammar: Grammar, said_at_us: int
-) -> FormedFact | None:
+    clause: str, result: Statements, start: int, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
+    said_at_us: int,
+) -> FormedFact | None:  # fmt: skip
     """ "…, now it's green": another value of what the clause before spoke of."""
     said = [fact for fact in result.facts[start:] if fact.predicate and fact.subject == "user"]
     match = next((mark.match(squeeze(clause)) for mark in grammar.marks["it_is"] if mark.match(squeeze(clause))), None)
@@ -75,10 +76,16 @@ def it_is(
         object_key=object_key(value, grammar),
         act="correct" if fact.act == "correct" else "assert",
         corrected="",
-        valid_from_us=said_at_us,
+        valid_from_us=_begins(clause, match["v"], phrases, said_at_us),
         valid_until_us=OPEN,
         temporal_type="persistent",
     )
+
+
+def _begins(clause: str, value: str, phrases: Sequence[TimePhrase], said_at_us: int) -> int:
+    """ "From 21 March it is Ruben": when it begins, beside what it is."""
+    named = set(HOLDER.findall(clause)) - set(HOLDER.findall(value))
+    return max((phrases[int(one)].future[0] for one in named if phrases[int(one)].kind == "from"), default=said_at_us)
 
 
 def said_later(text: str, grammar: Grammar) -> str:

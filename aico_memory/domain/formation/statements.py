@@ -161,7 +161,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         for mark in grammar.marks["ended"]:
             clause, count = mark.subn(" ", clause)  # noqa: PLW2901
             ended = ended or count > 0
-        if number and (again := it_is(clause, result, before_facts, raw, grammar, said_at_us)):
+        if number and (again := it_is(clause, result, before_facts, phrases, raw, grammar, said_at_us)):
             result.facts.append(again)
             found_any = True
             continue
@@ -170,7 +170,8 @@ def _sentence(  # noqa: PLR0912, PLR0915
         if frame is None:
             continue
         frame.ended = frame.ended or ended
-        frame.negated = frame.negated or ended
+        frame.negated = frame.negated or ended or speech.untrue
+        frame.never, frame.perfect = frame.never or speech.untrue, frame.perfect or speech.untrue
         frame.bounds = frozenset(number for number in frame.times if phrases[number].kind in BOUNDING)
         if frame.times or grammar.parser == "english":
             known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-3:]))

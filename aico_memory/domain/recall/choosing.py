@@ -28,9 +28,13 @@ def mirror_answers(
         return False
     answered = [one.fact.object_key for one in facts.answer]
     mirrored = [normalise_fact_key(one.value) for one in mirror]
-    if len(answered) > len(mirrored) and _within(mirrored, answered, question.language):
-        # Facts gather what was said one after the other.
+    slot = slot_of(question, grammar)
+    if slot is None:
         return False
+    if len(answered) > len(mirrored) and _within(mirrored, answered, question.language):
+        # Facts gather what was said one after the other; where one is asked for, it is the last.
+        newest = max(one.statement.said_at_us for one in facts.answer)
+        return slot.single and len(mirrored) == 1 and mirror[0].utterance.said_at_us >= newest
     if len(answered) >= len(mirrored) == 1 and _within(mirrored, [" ".join(answered)], question.language):
         return False
     several = (
@@ -39,9 +43,6 @@ def mirror_answers(
     if several and len(answered) < len(mirrored) and _within(answered, mirrored, question.language):
         # Of a list the rules have read a part.
         return True
-    slot = slot_of(question, grammar)
-    if slot is None:
-        return False
     if facts.answer and any(_is_no_answer(one, slot, mirror, grammar) for one in facts.answer):
         return True
     said = max(one.utterance.said_at_us for one in mirror)
@@ -81,7 +82,7 @@ def _is_no_answer(one: Held, slot: Slot, mirror: Sequence[Mirrored], grammar: Gr
         return True
     if any(_any_alike(slot.keys, word, grammar) for word in value):
         return True
-    if slot.kind == WHO and one.fact.value[:1].islower():
+    if slot.kind == WHO and not one.fact.value[:1].isupper():
         return any(other.value[:1].isupper() for other in mirror)
     if slot.kind in (AMOUNT, CLOCK) and not any(letter.isdigit() for letter in one.fact.value):
         return any(letter.isdigit() for other in mirror for letter in other.value) and not _counts(value, grammar)
@@ -98,7 +99,7 @@ def _any_alike(keys: Sequence[str], word: str, grammar: Grammar) -> bool:
 
 
 def _counts(value: Sequence[str], grammar: Grammar) -> bool:
-    return any(word in grammar.calendar.numbers for word in value)
+    return bool(value) and value[0] in grammar.calendar.numbers
 
 
 def _known_otherwise(one: Mirrored, held: Sequence[Held], question: Question, grammar: Grammar, at_us: int) -> bool:

@@ -25,6 +25,7 @@ _HOUR = re.compile(r"\d[:.]\d\d|\d ?(?:uhr|am|pm)\b|^\d{1,2}$")
 _NUMBER = re.compile(r"^[€$£]?\d")
 _LOCATIVE = frozenset({"@de"})
 _LONGEST = 6
+_MANY_ENGLISH, _MANY_TURKISH = re.compile("[^s]s$|ies$|^(?:people|children)$"), re.compile("l[ae]r")
 OFTEN = "often"
 # What a preposition makes of itself and an article.
 _WITH_ARTICLE = {
@@ -47,6 +48,8 @@ class Slot:
     preposition: str = ""
     # It asks of the speaker.
     own: bool = False
+    # The sort of thing that is asked for is one ("which office").
+    single: bool = False
     # What is asked for stands last ("… ne?"), where Turkish puts it.
     last: bool = False
 
@@ -79,8 +82,9 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
         return None
     own = any(is_first_person(low, grammar) for low in lowered)
     return Slot(
-        kind, tuple(keys), tuple(optional), frozenset(names), _preposition(lowered, grammar), own, _asks_last(lowered, grammar)
-    )
+        kind, tuple(keys), tuple(optional), frozenset(names), preposition=_preposition(lowered, grammar), own=own,
+        single=_is_single(optional, grammar), last=_asks_last(lowered, grammar),
+    )  # fmt: skip
 
 
 def is_light(low: str, grammar: Grammar) -> bool:
@@ -115,6 +119,12 @@ def _kind(lowered: Sequence[str], question: Question, grammar: Grammar) -> tuple
 def _within(lowered: Sequence[str], at: int, match: re.Match[str]) -> bool:
     start = len(" ".join(lowered[:at])) + (1 if at else 0)
     return match.start() <= start < match.end()
+
+
+def _is_single(sort: Sequence[str], grammar: Grammar) -> bool:
+    """Whether the noun behind "which" is no plural; German does not tell."""
+    plural = {"english": _MANY_ENGLISH, "turkish": _MANY_TURKISH}.get(grammar.parser)
+    return bool(sort) and plural is not None and not any(plural.search(low) for low in sort)
 
 
 def _asks(low: str, grammar: Grammar) -> bool:

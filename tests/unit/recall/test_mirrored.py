@@ -1,0 +1,173 @@
+"""Statements that say what a question says, and put a value where it asks: with predicates that no table knows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from aico_memory.domain.formation.form import form
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.when import to_us
+from aico_memory.domain.memory import OPEN
+from aico_memory.domain.recall.answer import RecallFigures, recalled
+from aico_memory.domain.recall.choosing import mirror_answers
+from aico_memory.domain.recall.mirrored import Mirrored, Utterance, mirrored
+from aico_memory.domain.recall.question import understand
+from aico_memory.domain.recall.timeline import Held, Statement, resolve
+
+Said = tuple[tuple[str, str], ...]
+
+
+def at_us(day: str) -> int:
+    return to_us(datetime.fromisoformat(f"{day}T12:00:00+00:00"))
+
+
+def utterances(said: Said) -> list[Utterance]:
+    return [Utterance(str(number).encode(), text, at_us(day)) for number, (day, text) in enumerate(said)]
+
+
+def mirror_of(language: str, said: Said, question: str, day: str, tables: FormationTables) -> list[Mirrored]:
+    grammar = tables.grammars[language]
+    return mirrored(understand(question, grammar, tables, at_us(day), "UTC"), grammar, utterances(said), at_us(day))
+
+
+def held_of(said: Said, tables: FormationTables) -> list[Held]:
+    found = []
+    for number, (day, text) in enumerate(said):
+        earlier = tuple(text for _, text in said[:number])
+        formed = form(text, role="user", speaker="", said_at_us=at_us(day), zone="UTC", recent=earlier, tables=tables)
+        found += [Statement(b"%d.%d" % (number, place), fact, at_us(day), number) for place, fact in enumerate(formed.facts)]
+    return resolve(found)
+
+
+def answer(language: str, said: Said, question: str, day: str, tables: FormationTables) -> list[str]:
+    """As recall answers: by facts, or by wording."""
+    grammar, held = tables.grammars[language], held_of(said, tables)
+    read = understand(question, grammar, tables, at_us(day), "UTC")
+    facts = recalled(read, held, at_us(day), tables, lambda texts: [0.0] * len(texts), RecallFigures())
+    mirror = mirrored(read, grammar, utterances(said), at_us(day))
+    if mirror_answers(facts, mirror, held, read, grammar, at_us(day)):
+        return [one.value for one in mirror]
+    return [one.fact.value for one in facts.answer]
+
+
+BINS: Said = (
+    ("2026-01-05", "Our bins are emptied on Tuesday."),
+    ("2026-03-02", "From April on our bins are emptied on Friday."),
+)
+BAND: Said = (("2026-01-05", "Meine Band heißt Nachtschicht."), ("2026-02-05", "Die Band meines Bruders Ole heißt Treibgut."))
+PLANTS: Said = (
+    ("2026-01-05", "Auf meinem Balkon wachsen Tomaten und Basilikum."),
+    ("2026-02-05", "Auf meinem Balkon wachsen jetzt auch Rosmarin und Salbei."),
+)
+CODE: Said = (
+    ("2026-01-05", "Projelerimi Java ile yazıyorum."),
+    ("2026-02-05", "Arkadaşım Barış projelerini Rust ile yazıyor."),
+)
+CLUBS: Said = (
+    ("2026-01-05", "Kitap kulübümüz Kafe Mola'da buluşuyor."),
+    ("2026-01-06", "Satranç kulübümüz Halkevi'nde buluşuyor."),
+    ("2026-02-05", "Kitap kulübümüz artık Köşe Sahaf'ta buluşuyor."),
+)
+POWER: Said = (
+    ("2026-01-05", "Unseren Strom beziehen wir von Vattenfall."),
+    ("2026-02-05", "Meine Nachbarin Gisela bezieht ihren Strom jetzt von Lichtblick."),
+)
+LEAD: Said = (("2026-03-05", "Until 20 March Keisha is covering for our librarian."),)
+BUY: Said = (("2026-01-05", "I still have to buy a suitcase."), ("2026-01-06", "My sister still has to buy a tent."))
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "question", "day", "values"),
+    [
+        ("en", BINS, "On which day are our bins emptied?", "2026-03-10", ["on Tuesday"]),
+        ("en", BINS, "On which day are our bins emptied?", "2026-04-10", ["on Friday"]),
+        ("en", BUY, "What do I still have to buy?", "2026-02-01", ["suitcase"]),
+        ("en", LEAD, "Who is covering for our librarian?", "2026-03-10", ["Keisha"]),
+        ("en", LEAD, "Who is covering for our librarian?", "2026-03-25", []),
+        ("de", BAND, "Wie heißt Oles Band?", "2026-03-01", ["Treibgut"]),
+        ("de", BAND, "Wie heißt meine Band?", "2026-03-01", ["Nachtschicht"]),
+        ("de", PLANTS, "Was wächst auf meinem Balkon?", "2026-01-20", ["Tomaten", "Basilikum"]),
+        ("de", PLANTS, "Was wächst auf meinem Balkon?", "2026-03-01", ["Tomaten", "Basilikum", "Rosmarin", "Salbei"]),
+        ("de", POWER, "Von wem beziehen wir unseren Strom?", "2026-03-01", ["Vattenfall"]),
+        ("de", POWER, "Von wem bezieht Gisela ihren Strom?", "2026-03-01", ["Lichtblick"]),
+        ("tr", CODE, "Projelerimi hangi dille yazıyorum?", "2026-03-01", ["Java"]),
+        ("tr", CODE, "Barış projelerini hangi dille yazıyor?", "2026-03-01", ["Rust"]),
+        ("tr", CLUBS, "Kitap kulübümüz nerede buluşuyor?", "2026-01-20", ["Kafe Mola"]),
+        ("tr", CLUBS, "Kitap kulübümüz nerede buluşuyor?", "2026-03-01", ["Köşe Sahaf"]),
+        ("tr", CLUBS, "Satranç kulübümüz nerede buluşuyor?", "2026-03-01", ["Halkevi"]),
+    ],
+)  # fmt: skip
+def test_a_statement_answers_the_question_that_mirrors_it(
+    language: str, said: Said, question: str, day: str, values: list[str], tables: FormationTables
+) -> None:
+    assert [one.value for one in mirror_of(language, said, question, day, tables)] == values
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "question"),
+    [
+        ("en", BINS, "On which day is our street swept?"),
+        ("en", BINS, "Are our bins emptied on Tuesday?"),
+        ("en", BINS, "Who empties Jonah's bins?"),
+        ("en", (("2026-01-05", "If I win, our bins are painted green."),), "What are our bins painted?"),
+        ("en", (("2026-01-05", "On which day are our bins emptied?"),), "On which day are our bins emptied?"),
+        ("de", POWER, "Von wem beziehen wir unser Gas?"),
+        ("de", POWER, "Von wem bezieht Karin ihren Strom?"),
+        ("tr", CODE, "Oyunlarımı hangi dille yazıyorum?"),
+        ("tr", CLUBS, "Yüzme kulübümüz nerede buluşuyor?"),
+    ],
+)
+def test_what_no_statement_says_is_not_answered(language: str, said: Said, question: str, tables: FormationTables) -> None:
+    assert mirror_of(language, said, question, "2026-06-01", tables) == []
+
+
+def test_an_answer_knows_from_when_until_when_it_held(tables: FormationTables) -> None:
+    (before,) = mirror_of("en", BINS, "On which day are our bins emptied?", "2026-03-10", tables)
+    (after,) = mirror_of("en", BINS, "On which day are our bins emptied?", "2026-05-10", tables)
+    assert (before.utterance.id, before.from_us) == (b"0", at_us("2026-01-05"))
+    assert before.until_us == after.from_us
+    assert at_us("2026-03-31") < after.from_us < at_us("2026-04-01")
+    assert after.until_us == OPEN
+
+
+def test_a_correction_holds_from_the_beginning_of_what_it_corrects(tables: FormationTables) -> None:
+    said = (("2026-02-10", "My ferry to Porto leaves at 9:40."), ("2026-02-12", "Sorry, I meant it leaves at 9:14."))
+    (told,) = mirror_of("en", said, "What time does my ferry to Porto leave?", "2026-02-11", tables)
+    assert told.value == "9:14"
+
+
+def test_what_is_denied_ends(tables: FormationTables) -> None:
+    said = (
+        ("2026-01-05", "Our choir rehearses in the crypt."),
+        ("2026-02-05", "Our choir does not rehearse in the crypt any more."),
+    )
+    question = "Where does our choir rehearse?"
+    assert [one.value for one in mirror_of("en", said, question, "2026-01-20", tables)] == ["crypt"]
+    assert mirror_of("en", said, question, "2026-03-01", tables) == []
+
+
+def test_facts_answer_where_they_know_of_a_change_that_the_wording_does_not_show(tables: FormationTables) -> None:
+    said = (("2026-01-05", "I live in Leeds."), ("2026-02-05", "We have just moved to Bristol."))
+    assert answer("en", said, "Where do I live?", "2026-03-01", tables) == ["Bristol"]
+    assert answer("en", said, "Where do I live?", "2026-01-20", tables) == ["Leeds"]
+
+
+def test_wording_answers_where_the_facts_speak_of_somebody_else(tables: FormationTables) -> None:
+    said = (
+        ("2026-01-05", "Meine Schuhgröße ist 43."),
+        ("2026-01-06", "Frieda ist 1,41 m groß."),
+        ("2026-01-07", "Emil ist 1,36 m groß."),
+    )
+    assert answer("de", said, "Wie groß ist Frieda?", "2026-02-01", tables) == ["1,41 m"]
+
+
+def test_what_was_ended_or_taken_back_is_not_answered_by_the_words_that_once_said_it(tables: FormationTables) -> None:
+    cancelled = (
+        ("2026-01-05", "My dentist appointment is on 10 March."),
+        ("2026-02-05", "My dentist appointment has been cancelled."),
+    )
+    assert answer("en", cancelled, "When is my dentist appointment?", "2026-03-01", tables) == []
+    moved_out = (("2026-01-05", "I am allergic to nuts."), ("2026-02-05", "It was never true that I am allergic to nuts."))
+    assert answer("en", moved_out, "What am I allergic to?", "2026-03-01", tables) == []
