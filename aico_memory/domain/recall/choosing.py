@@ -46,6 +46,8 @@ def mirror_answers(
     if facts.answer and any(_is_no_answer(one, slot, mirror, grammar) for one in facts.answer):
         return True
     said = max(one.utterance.said_at_us for one in mirror)
+    if facts.answer and all(_is_newer_measure(one, slot, mirror[0], grammar) for one in facts.answer):
+        return False
     of_it = facts.answer or facts.asked or _of_its_predicates(held, question, slot, grammar)
     if not of_it or not all(_speaks_of_it(one, question, slot, grammar) for one in of_it):
         return True
@@ -96,6 +98,14 @@ def _is_no_answer(one: Held, slot: Slot, mirror: Sequence[Mirrored], grammar: Gr
 
 def _any_alike(keys: Sequence[str], word: str, grammar: Grammar) -> bool:
     return any(alike(key, word, grammar) for key in keys)
+
+
+def _is_newer_measure(one: Held, slot: Slot, other: Mirrored, grammar: Grammar) -> bool:
+    """Whether a fact says another number of the same unit, later: "100 mg", where "75 mg" had been said in full."""
+    if slot.kind != AMOUNT or one.statement.said_at_us <= other.utterance.said_at_us or (slot.own and one.subject != SPEAKER):
+        return False
+    units = [word for word in other.value.casefold().split() if not word[:1].isdigit()]
+    return any(_any_alike(units, word, grammar) for word in one.fact.value.casefold().split())
 
 
 def _counts(value: Sequence[str], grammar: Grammar) -> bool:

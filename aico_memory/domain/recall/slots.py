@@ -202,8 +202,13 @@ def _spans(slot: Slot, words: Sequence[Word], taken: frozenset[int], grammar: Gr
     elif slot.kind == WHERE or slot.preposition:
         yield from _led(slot, words, free, grammar)
     else:
-        named = slot.kind == WHO
-        yield from (span for span in _joined(free, words, grammar) if not named or words[span[0]].said[:1].isupper())
+        # A German noun has its capital; of "which …" nothing else is an answer.
+        named = slot.kind == WHO or (grammar.parser == "german" and bool(slot.optional))
+        yield from (span for span in _joined(free, words, grammar) if not named or _has_name(words[slice(*span)]))
+
+
+def _has_name(words: Sequence[Word]) -> bool:
+    return any(word.said[:1].isupper() or word.said[:1].isdigit() for word in words)
 
 
 def _amounts(words: Sequence[Word], free: Sequence[bool], taken: frozenset[int]) -> Iterator[tuple[int, int]]:
