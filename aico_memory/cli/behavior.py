@@ -9,14 +9,14 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from aico_memory.cli.app import app, command
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import NO_CONSENT, WITHOUT_CONSENT, Face, face_of, readable
 from aico_memory.cli.memory import User
-from aico_memory.domain.behavioral.records import NO_CONSENT
 
 if TYPE_CHECKING:
     from aico_memory.client.learning_verbs import Explanation
 
 PANEL = "Behaviour"
+PROPOSED = "proposed"
 # What both commands that choose a skill may be told of the situation.
 Intent = Annotated[str | None, typer.Option(help="Worked out from the message where it is not given.")]
 Sentiment = Annotated[str | None, typer.Option(help="positive, neutral or negative.")]
@@ -32,7 +32,15 @@ def skills(context: typer.Context, user: User = "me") -> None:
     with face.client() as client:
         found = client.skills(user)
     columns = ("skill_id", "name", "type", "status", "confidence", "uses", "positive", "negative")
-    face.show(found, lambda data: face.table(columns, [[entry.get(key) for key in columns] for entry in data]))
+
+    def show(data: list[dict[str, Any]]) -> None:
+        face.table(columns, [[readable(entry.get(key)) for key in columns] for entry in data])
+        for entry in data:
+            if entry["status"] == PROPOSED:
+                face.out.print(f"[bold]{escape(entry['skill_id'])}[/] is proposed. {escape(entry['evidence'])}.")
+                face.out.print(f"  [dim]{escape(entry['template'])}[/]")
+
+    face.show(found, show)
 
 
 @command(app, "select-skill", "select-skill 'Why does this loop never end?' --user ana --intent technical", panel=PANEL)
@@ -124,7 +132,13 @@ def feedback(
             user, message_id, skill_id, thumb, reason=reason, free_text=free_text, request_id=request_id,
             event_id=event_id,
         )  # fmt: skip
-    face.show(result, lambda data: face.out.print(f"{data['status']}, confidence {data['new_confidence']}"))
+
+    def show(data: dict[str, Any]) -> None:
+        face.out.print(f"{data['status']}, confidence {data['new_confidence']:.2f}")
+        if data["status"] == NO_CONSENT:
+            face.out.print(WITHOUT_CONSENT)
+
+    face.show(result, show)
 
 
 @command(
@@ -190,7 +204,7 @@ def _print_choice(face: Face, chosen: dict[str, Any], why: Explanation | None) -
     )
     face.out.print("shares  " + "  ".join(f"{name} {share:.2f}" for name, share in (chosen.get("shares") or {}).items()))
     if why and why["outcome"] == NO_CONSENT:
-        face.out.print("A fixed choice: the system may not learn from this user (see `aico-memory consent`).")
+        face.out.print(f"A fixed choice. {WITHOUT_CONSENT}")
     face.out.print(f"[dim]{escape(str(chosen['template']))}[/]")
     if why and why["question"]:
         face.out.print(f"Tried out; to be asked beside the answer: {escape(why['question'])}")

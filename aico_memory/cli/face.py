@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -69,6 +69,22 @@ def exit_code(error: AicoMemoryError) -> Exit:
     return next((code for kind, code in kinds if isinstance(error, kind)), Exit.ERROR)
 
 
+# The status of an answer where nothing is learned of the user, and what to do about it.
+NO_CONSENT = "no_consent"
+WITHOUT_CONSENT = "The system may not learn from this user (see `aico-memory consent`)."
+
+
+def readable(value: object) -> str:
+    """A value as people read it: numbers with four digits, nothing for None, lists and mappings without brackets."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {readable(one)}" for name, one in value.items())
+    return ", ".join(map(readable, value)) if isinstance(value, list | tuple) else str(value)
+
+
 @dataclass(slots=True)
 class Face:
     """The command line of one call."""
@@ -102,6 +118,13 @@ class Face:
         for row in rows:
             table.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
         self.out.print(table)
+
+    def fields(self, data: Mapping[str, Any]) -> None:
+        """A line for each field, for people; and what to do where the answer is that there is no consent."""
+        for name, value in data.items():
+            self.out.print(f"[bold]{escape(name)}[/]  {escape(readable(value))}")
+        if data.get("status") == NO_CONSENT:
+            self.out.print(WITHOUT_CONSENT)
 
     def fail(self, error: AicoMemoryError) -> Exit:
         """Say what went wrong and how to mend it, in one line; returns the exit code."""

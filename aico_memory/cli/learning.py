@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.behavior import PANEL
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import face_of
 from aico_memory.cli.memory import User
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.errors import InvalidMessage
@@ -30,7 +30,7 @@ def explain_selection(
     face = face_of(context)
     with face.client() as client:
         found = client.explain_selection(request_id, user)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(
@@ -84,7 +84,7 @@ def preference_set(
     style = dict(_stated(value) for value in values)
     with face.client() as client:
         found = client.set_preference(user, style, bucket)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(app, "preference-reset", "preference-reset --user ana", "preference-reset --user ana --bucket 12", panel=PANEL)
@@ -97,7 +97,7 @@ def preference_reset(
     face = face_of(context)
     with face.client() as client:
         found = client.reset_preference(user, bucket)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(app, "behavior-metrics", "behavior-metrics accuracy", "behavior-metrics slow_skills --limit 5", panel=PANEL)
@@ -135,7 +135,7 @@ def learn_now(context: typer.Context) -> None:
     face = face_of(context)
     with face.client() as client:
         found = client.learn_now()
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(app, "undo-learning", "undo-learning --user ana", "undo-learning --user ana --until 2026-03-01T00:00:00Z", panel=PANEL)
@@ -148,7 +148,7 @@ def undo_learning(
     face = face_of(context)
     with face.client() as client:
         found = client.undo_learning(user, until)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(app, "feedback-list", "feedback-list --user ana", panel=PANEL)
@@ -172,7 +172,7 @@ def feedback_delete(
     face = face_of(context)
     with face.client() as client:
         found = client.delete_feedback(user, event_id)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(
@@ -190,7 +190,7 @@ def feedback_edit(
     face = face_of(context)
     with face.client() as client:
         found = client.edit_feedback(user, event_id, reward, reason, free_text)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(app, "behavior-export", "behavior-export --user ana", "behavior-export --user ana -o ana.jsonl", panel=PANEL)
@@ -206,7 +206,7 @@ def behavior_export(
     lines = [json.dumps(line, sort_keys=True, ensure_ascii=False) for line in found]
     if output is not None:
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        face.show({"lines": len(lines), "file": str(output)}, lambda data: _fields(face, data))
+        face.show({"lines": len(lines), "file": str(output)}, face.fields)
         return
     face.show(found, lambda _: face.write("\n".join(lines)))
 
@@ -235,7 +235,7 @@ def skill_put(
             user, template, name=name, skill_id=skill_id, intents=intent or (), sentiments=sentiment or (),
             times_of_day=time_of_day or (), dimensions=named, topics=topic or (),
         )  # fmt: skip
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(app, "skill-change", "skill-change concise_response archive --user ana", panel=PANEL)
@@ -249,7 +249,7 @@ def skill_change(
     face = face_of(context)
     with face.client() as client:
         found = client.change_skill(user, skill_id, action)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(app, "policies", "policies", panel=PANEL)
@@ -295,8 +295,3 @@ def _stated(text: str) -> tuple[str, float]:
 def _read_as(categories: Mapping[str, float]) -> str:
     """The likeliest category of a text; "" where it is not sorted yet."""
     return max(categories, key=categories.__getitem__, default="")
-
-
-def _fields(face: Face, data: dict[str, Any]) -> None:
-    for name, value in data.items():
-        face.out.print(f"[bold]{escape(name)}[/]  {escape(str(value))}")

@@ -48,7 +48,7 @@ def record(
             user, suggestion_id, type_name, value, outcome, reason=reason, state_before=_json(before), state_after=_json(after),
             evidence=evidence or (), created=created, decided=decided, tags=tag or (),
         )  # fmt: skip
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(outcomes, "list", "outcomes list --user ana", "outcomes list 'running in the morning' --user ana --outcome rejected")
@@ -99,7 +99,7 @@ def delete(
     face = face_of(context)
     with face.client() as client:
         found = client.delete_outcomes(user, ids or (), everything)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(outcomes, "compact", "outcomes compact", "outcomes compact --user ana")
@@ -111,7 +111,7 @@ def compact(
     face = face_of(context)
     with face.client() as client:
         found = client.compact_outcomes(user)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(outcomes, "curate", "outcomes curate")
@@ -144,7 +144,7 @@ def review(
     face = face_of(context)
     with face.client() as client:
         found = client.review_insight(insight_id, action)
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(suggestion, "make", "suggestion make add_habit morning_run --reason 'you sleep badly' --user ana")
@@ -166,7 +166,7 @@ def make(
         found = client.make_suggestion(
             user, type_name, value, reason, suggestion_id, _json(before), evidence or (), tag or (), expires
         )
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(suggestion, "list", "suggestion list --user ana")
@@ -187,7 +187,7 @@ def accept(
     face = face_of(context)
     with face.client() as client:
         found = client.accept_suggestion(user, suggestion_id, reason, _json(after))
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(suggestion, "reject", "suggestion reject s17 --reason 'too early' --user ana")
@@ -198,7 +198,7 @@ def reject(
     face = face_of(context)
     with face.client() as client:
         found = client.reject_suggestion(user, suggestion_id, reason, _json(after))
-    face.show(found, lambda data: _fields(face, data))
+    face.show(found, face.fields)
 
 
 @command(app, "should-suggest", "should-suggest add_habit morning_run --user ana", panel=PANEL)
@@ -237,8 +237,8 @@ def profile(context: typer.Context, user: User = "me") -> None:
         face.table(columns, [[entry[key] for key in columns] for entry in data["acceptance"]])
         for one in data["patterns"]:
             face.out.print(f"[bold]{escape(one['name'])}[/]  {one['advice']}  {escape(one['description'])}")
-        _fields(face, {**data["totals"], **data["trends"]})
-        _fields(face, {key: data[key] for key in ("learning", "last_outcome", "compacted_through")})
+        face.fields({**data["totals"], **data["trends"]})
+        face.fields({key: data[key] for key in ("learning", "last_outcome", "compacted_through")})
 
     face.show(found, tell)
 
@@ -277,8 +277,3 @@ def _insights(face: Face, data: dict[str, Any]) -> None:
 def _degraded(face: Face, data: dict[str, Any]) -> None:
     if data["degraded"]:
         face.err.print(f"[yellow]degraded[/]  {escape(', '.join(data['degraded']))}")
-
-
-def _fields(face: Face, data: dict[str, Any]) -> None:
-    for name, value in data.items():
-        face.out.print(f"[bold]{escape(name)}[/]  {escape(str(value))}")

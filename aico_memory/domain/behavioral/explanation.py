@@ -53,7 +53,8 @@ def explain(choice: Choice) -> str:
         text += ", which is too much while this one does about as well." if choice.bounded else "."
     if choice.is_exploration:
         instead = f" instead of {choice.preferred.skill.name}" if choice.preferred else ""
-        text += f" It was tried out{instead} to learn more (chance {choice.epsilon:.3f})."
+        # A policy that explores by chance says how often it does; any other how often it takes this skill here.
+        text += f" It was tried out{instead} to learn more (chance {choice.epsilon or choice.propensity:.3f})."
     return text
 
 

@@ -1,5 +1,6 @@
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,8 @@ from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillS
 from aico_memory.domain.behavioral.policies import policy_named
 from aico_memory.domain.behavioral.policy import (
     HYBRID,
+    Candidate,
+    Choice,
     FixedPolicy,
     HybridFigures,
     HybridPolicy,
@@ -138,6 +141,13 @@ def test_an_explanation_names_skill_and_shares(matches):
     text = explain(POLICY.choose(matches[:1], UserKnowledge(), Scripted([0.8], [0.99, 0.0])))
     assert "Short scores 0.790" in text
     assert "0.400 fit with the situation" in text
+
+
+def test_an_exploration_tells_how_often_it_is_made(matches):
+    first, other = (Candidate(one.skill, one.score, 0.5, 0.5, 0.5, {}) for one in matches[:2])
+    by_chance = Choice("p", first, True, other, (first, other), epsilon=0.05, propensity=0.2)
+    assert explain(by_chance).endswith("to learn more (chance 0.050).")
+    assert explain(replace(by_chance, epsilon=0.0)).endswith("to learn more (chance 0.200).")
 
 
 def test_an_exploration_asks_about_the_dimension_that_differs_most(make_skill):
