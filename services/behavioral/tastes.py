@@ -60,7 +60,9 @@ class Tastes:
             if kept.revision == state.revision:
                 self._kept.move_to_end(user)
                 return kept.posterior
-        space = space or base.extended(shelf.place, np.concatenate([base.styles, styles_of(shelf.columns.styles)]))
+        if space is None:
+            styles = np.concatenate([base.styles, styles_of(shelf.columns.styles)])
+            space = base.extended(shelf.place, styles, None if kept is None else kept.space)
         posterior = taste_of(self.evidence(rows, user), space)
         self._kept[user] = _Kept(state.revision, posterior, space, shelf.revision)
         self._kept.move_to_end(user)

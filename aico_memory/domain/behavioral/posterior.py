@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,8 @@ class _Told:
         intents: dict[str, int] = {}
         sentiments: dict[str, int] = {}
         times: dict[str, int] = {}
-        place, mean = space.place, space.mean
+        place = space.place
+        known = _counting(cells, space)
         rows = [
             (
                 place[cell.skill_id],
@@ -68,20 +69,31 @@ class _Told:
                 times.setdefault(cell.time_of_day, len(times)),
                 cell.positive,
                 cell.positive + cell.negative,
-                mean(cell.intent, cell.skill_id),
             )
-            for cell in cells
-            if cell.skill_id in place and cell.positive + cell.negative > 0
+            for cell in known
         ]
-        table = np.array(rows, dtype=np.float64).reshape(len(rows), 7).T
+        table = np.array(rows, dtype=np.float64).reshape(len(rows), 6).T
         skill, intent, sentiment, time = table[:4].astype(np.int64)
-        return cls(skill, intent, sentiment, time, intents, sentiments, times, table[4] / table[5], table[5], table[6])
+        mean = _means(known, space)
+        return cls(skill, intent, sentiment, time, intents, sentiments, times, table[4] / table[5], table[5], mean)
+
+    def under(self, cells: Sequence[Cell], space: StyleSpace) -> _Told:
+        """The same cells with the prior means of another space of the same skills."""
+        return replace(self, mean=_means(_counting(cells, space), space))
 
     def alike(self, situation: Situation) -> tuple[Flags, Flags, Flags]:
         """Which cells share the intent of a situation, its sentiment, and all three labels."""
         intent = self.intent == self.intents.get(situation.intent, -1)
         sentiment = self.sentiment == self.sentiments.get(situation.sentiment, -1)
         return intent, sentiment, intent & sentiment & (self.time == self.times.get(situation.time_of_day, -1))
+
+
+def _counting(cells: Sequence[Cell], space: StyleSpace) -> list[Cell]:
+    return [cell for cell in cells if cell.skill_id in space.place and cell.positive + cell.negative > 0]
+
+
+def _means(cells: Sequence[Cell], space: StyleSpace) -> Floats:
+    return np.array([space.mean(cell.intent, cell.skill_id) for cell in cells], dtype=np.float64)
 
 
 class TastePosterior:
@@ -91,10 +103,10 @@ class TastePosterior:
     hold are left out (a deleted skill teaches nothing more).
     """
 
-    def __init__(self, evidence: Evidence, space: StyleSpace) -> None:
+    def __init__(self, evidence: Evidence, space: StyleSpace, told: _Told | None = None) -> None:
         self._space = space
         self.version = evidence.version
-        self._told = told = _Told.of(evidence.cells, space)
+        self._told = told = _Told.of(evidence.cells, space) if told is None else told
         wishes = [wish for wish in evidence.wishes if wish.more + wish.less > 0]
         self._wished = np.zeros((len(wishes), len(DIMENSIONS)))
         residual, errors = told.rate - told.mean, space.prior.spread.noise / told.total
@@ -117,6 +129,10 @@ class TastePosterior:
         self._whitened = self._root @ residual
         self._weights = self._root.T @ self._whitened
         self._log_determinant = 2.0 * float(np.log(lower.diagonal()).sum())
+
+    def under(self, evidence: Evidence, space: StyleSpace) -> TastePosterior:
+        """That of the same evidence in another space of the same skills."""
+        return TastePosterior(evidence, space, self._told.under(evidence.cells, space))
 
     def beliefs(self, situation: Situation, skill_ids: Sequence[str], triggers: Sequence[float]) -> Beliefs:
         """What to expect of these skills in this situation."""
@@ -260,4 +276,6 @@ def taste_of(evidence: Evidence, space: StyleSpace) -> TastePosterior:
     if common.thumbs < LEAST_THUMBS and sum(cell.total for cell in evidence.cells) < LEAST_THUMBS:
         return common
     other = common.log_likelihood_if(space.moderate_prior)
-    return TastePosterior(evidence, space.moderate) if other - MARGIN > common.log_likelihood() else common
+    if other - MARGIN <= common.log_likelihood():
+        return common
+    return common.under(evidence, space.moderate)

@@ -19,7 +19,9 @@ MEANS = 4096
 class StyleSpace:
     """Skills with their styles and the kernel between them under one prior; shared by all who have the same skills."""
 
+    # Prior means by intent and skill; and those that `moderate` begins with.
     _means: dict[tuple[str, str], float]
+    _moderate_means: dict[tuple[str, str], float]
     _whole: Floats | None
     _beneath: StyleSpace | None
     # Places from here on are those of a person's own skills.
@@ -31,15 +33,21 @@ class StyleSpace:
         # Of all with all, since many ask for the same ones.
         self._whole = self._kernel_of_all()
 
-    def extended(self, place: Mapping[str, int], styles: Floats) -> StyleSpace:
+    def extended(self, place: Mapping[str, int], styles: Floats, before: StyleSpace | None = None) -> StyleSpace:
         """These skills and one person's own behind them: of the kernel only what is asked for is made.
 
-        `place` names all skills, these first; `styles` has a row for each on the scale [-1, 1].
+        `place` names all skills, these first; `styles` has a row for each on the scale [-1, 1]. `before` is the space of
+        the same person as it was: means of styles that have not moved are taken over, a thumb moves one of many.
         """
         found = StyleSpace.__new__(StyleSpace)
         found._fill(place, styles, self.prior)
         found._beneath = self
         found.own_from = len(self.place)
+        if before is not None and before.prior is self.prior and before.ids == found.ids:
+            same = {found.ids[row] for row in np.flatnonzero((before.styles == styles).all(1))}
+            moderate = before.__dict__["moderate"]._means if "moderate" in before.__dict__ else before._moderate_means
+            found._means = {key: mean for key, mean in before._means.items() if key[1] in same}
+            found._moderate_means = {key: mean for key, mean in moderate.items() if key[1] in same}
         return found
 
     def _fill(self, place: Mapping[str, int], styles: Floats, prior: Prior) -> None:
@@ -50,6 +58,7 @@ class StyleSpace:
         self.taste = np.asarray(prior.taste, dtype=np.float64)
         self._squares = half_squares(styles, self.importance, prior.spread)
         self._means = {}
+        self._moderate_means = {}
         self._whole = self._beneath = None
         self.own_from = len(place)
 
@@ -103,7 +112,10 @@ class StyleSpace:
     @cached_property
     def moderate(self) -> StyleSpace:
         """The same skills for such a person."""
-        return StyleSpace.like(self, self.moderate_prior)
+        found = StyleSpace.like(self, self.moderate_prior)
+        found._beneath = None if self._beneath is None else self._beneath.moderate
+        found._means |= self._moderate_means
+        return found
 
     def __contains__(self, skill_id: object) -> bool:
         return skill_id in self.place

@@ -261,40 +261,6 @@ def test_a_persons_own_skills_behind_the_base_skills_are_believed_in_like_any(co
     assert (found.mean - expected.mean).min() > -1e-12
 
 
-def own_space():
-    base = StyleSpace({"terse": TERSE, "warm": WARM}, Prior(skill={"warm": 0.2}))
-    whole = StyleSpace({**SKILLS, "bare": NEUTRAL}, base.prior)
-    return base.extended(whole.place, whole.styles)
-
-
-def liked(*cells, skills=("terse", "warm", "wordy", "bare"), situation=QUESTION):
-    found = TastePosterior(Evidence(cells), own_space()).beliefs(situation, skills, [1.0] * len(skills))
-    return dict(zip(skills, found.alignment + found.record, strict=True))
-
-
-def test_a_persons_own_skill_begins_as_well_liked_as_the_best_of_the_others():
-    assert liked()["wordy"] == liked()["bare"] == pytest.approx(0.2)
-    taught = liked(thumbs("terse", positive=20), thumbs("warm", negative=20))
-    assert taught["wordy"] == pytest.approx(taught["terse"]) == pytest.approx(taught["bare"])
-    assert taught["terse"] > taught["warm"]
-    assert liked(skills=("wordy", "bare")) == pytest.approx({"wordy": 0.0, "bare": 0.0}), "there is no other to be like"
-
-
-def test_an_own_skills_thumbs_down_take_from_the_start_it_was_given_and_thumbs_up_leave_it():
-    def given(*cells, **more):
-        space = StyleSpace({**SKILLS, "bare": NEUTRAL}, Prior(skill={"warm": 0.2}))
-        plain = TastePosterior(Evidence(cells), space).beliefs(more.get("situation", QUESTION), ("bare",), [1.0])
-        unaided = plain.alignment[0] + plain.record[0]
-        found = liked(*cells, **more)
-        return (found["bare"] - unaided) / (found["warm"] - unaided)
-
-    assert given(thumbs("bare", negative=3)) == pytest.approx(1 / 4)
-    assert given(thumbs("bare", positive=2)) == pytest.approx(1.0)
-    assert given(thumbs("bare", positive=1, negative=1)) == pytest.approx(2 / 3)
-    elsewhere = Situation("creative", "neutral", "morning")
-    assert given(thumbs("bare", negative=3), situation=elsewhere) == pytest.approx(1.0), "with this intent nothing was said"
-
-
 @pytest.mark.parametrize("size", [0, 1, 47, 48, 49, 97, 200])
 def test_a_triangular_matrix_is_inverted(size):
     rng = np.random.default_rng(size)
@@ -320,3 +286,13 @@ def test_the_moderate_prior_is_a_prior_like_any_other():
     styles = StyleSpace(MIDDLE_AND_ENDS, prior).styles
     change = prior.moderate().liking("question", ids, styles) - prior.liking("question", ids, styles)
     assert change[0] > change[1]
+
+
+def test_the_posterior_under_another_prior_is_that_of_the_evidence_itself():
+    rng = np.random.default_rng(4)
+    skills = {f"s{number}": tuple(rng.random(16)) for number in range(6)}
+    space = StyleSpace(skills, Prior())
+    evidence = random_evidence(rng, 30, [*skills, "gone"])
+    asked = Situation("b", "n", "m"), list(skills), [1.0] * len(skills)
+    found = TastePosterior(evidence, space).under(evidence, space.moderate).beliefs(*asked)
+    assert np.array_equal(found.mean, TastePosterior(evidence, space.moderate).beliefs(*asked).mean)
