@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Final
 
 import numpy as np
@@ -72,36 +72,51 @@ class Grams:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        found: Counter[str] = Counter()
+        # Taking texts apart is most of the work, so each is taken apart once.
+        numbers: dict[str, int] = defaultdict(count().__next__)
+        counted: list[tuple[Columns, Floats]] = []
         for text in texts:
-            found.update(set(runs(text)))
-        self._place = {run: place for place, run in enumerate(sorted(run for run, count in found.items() if count > 1))}
-        self._idf = np.array([_idf(found[run], len(texts)) for run in self._place], dtype=np.float32)
+            found = Counter(runs(text))
+            seen = np.fromiter(map(numbers.__getitem__, found), np.int32, len(found))
+            counted.append((seen, np.fromiter(found.values(), np.float32, len(found))))
+        texts_with = np.bincount(np.concatenate([seen for seen, _ in counted]), minlength=len(numbers))
+        often = sorted(run for run, number in numbers.items() if texts_with[number] > 1)
+        self._place = {run: place for place, run in enumerate(often)}
+        self._idf = np.array([_idf(int(texts_with[numbers[run]]), len(texts)) for run in often], dtype=np.float32)
         self._rare = _idf(1, len(texts))
-        self.rows = self._rows(texts)
+        place_of = np.full(len(numbers), -1, dtype=np.int32)
+        place_of[[numbers[run] for run in often]] = np.arange(len(often), dtype=np.int32)
+        self.rows = self._rows(counted, place_of)
 
     @property
     def width(self) -> int:
         return len(self._place)
 
+    def forget_rows(self) -> None:
+        """Let the rows of the texts go once they are learned from: what is asked later does not need them."""
+        del self.rows
+
     def row(self, text: str) -> tuple[Columns, Floats]:
         """Columns and values of a text; both empty where no run of it is known."""
-        return self._row(Counter(runs(text)))
+        counted = Counter(runs(text))
+        places = np.fromiter((self._place.get(run, -1) for run in counted), np.int32, len(counted))
+        return self._row(places, np.fromiter(counted.values(), np.float32, len(counted)))
 
-    def _row(self, counted: Counter[str]) -> tuple[Columns, Floats]:
-        known = [(self._place[run], count) for run, count in counted.items() if run in self._place]
-        if not known:
+    def _row(self, places: Columns, counts: Floats) -> tuple[Columns, Floats]:
+        """Of runs at these columns (-1: none) that often."""
+        known = places >= 0
+        columns, unknown = places[known], counts[~known]
+        if not columns.size:
             return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
-        unknown = np.array([count for run, count in counted.items() if run not in self._place], dtype=np.float32)
-        columns = np.array([place for place, _ in known], dtype=np.int32)
-        values = (1 + np.log(np.array([count for _, count in known], dtype=np.float32))) * self._idf[columns]
+        values = (1 + np.log(counts[known])) * self._idf[columns]
         length = np.sqrt(np.sum(values**2) + np.sum(((1 + np.log(unknown)) * self._rare) ** 2))
         return columns, (values / length).astype(np.float32)
 
-    def _rows(self, texts: Sequence[str]) -> Rows:
+    def _rows(self, counted: Sequence[tuple[Columns, Floats]], place_of: Columns) -> Rows:
         # A text that shares nothing with the others still is a row, of one entry that weighs nothing.
         blank = (np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float32))
-        rows = [row if row[0].size else blank for row in map(self.row, texts)]
+        found = (self._row(place_of[seen], counts) for seen, counts in counted)
+        rows = [row if row[0].size else blank for row in found]
         starts = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]).astype(np.int64)
         columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
         return Rows(starts, columns, values, len(self._place))

@@ -26,6 +26,7 @@ class Spelling:
         self._weights = sparse_ridge(self._grams.rows, targets - self._mean, penalty)
         self.languages = sorted({phrase.language for phrase in phrases})
         self._centroids = self._language_centroids(phrases)
+        self._grams.forget_rows()
 
     def scores(self, text: str) -> Floats:
         """About the share of such texts that belong to each of CATEGORIES; not bounded to 0..1."""

@@ -92,6 +92,15 @@ def test_any_text_makes_a_row_no_longer_than_one(text):
     assert float(np.sum(values**2)) <= 1 + 1e-5
 
 
+def test_the_texts_themselves_have_the_rows_that_they_have_when_asked_for():
+    grams = Grams([phrase.text for phrase in PHRASES])
+    for number, phrase in enumerate(PHRASES):
+        columns, values = grams.row(phrase.text)
+        part = grams.rows.part(number, number + 1)
+        assert np.array_equal(part.columns, columns) and np.array_equal(part.values, values)
+    assert grams.width == len({*grams.rows.columns.tolist()}), "each column stands in a text, and no run of one text has one"
+
+
 def test_the_sparse_regression_is_that_of_the_whole_matrix():
     grams = Grams([phrase.text for phrase in PHRASES])
     targets = targets_of(PHRASES)
