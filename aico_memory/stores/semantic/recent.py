@@ -129,7 +129,8 @@ class Recent:
                 if one is None or one.value is not memory or rests is None or not isinstance(rests.value, Sources):
                     continue
                 # It may be told of fewer events than are kept.
-                if rests.value._replace(event_ids=rests.value.event_ids[: len(sources.event_ids)]) != sources:
+                whole = rests.value
+                if whole is not sources and whole._replace(event_ids=whole.event_ids[: len(sources.event_ids)]) != sources:
                     continue
                 message = _Message(memory, sources, content)
                 self._put(
