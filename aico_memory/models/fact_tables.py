@@ -158,7 +158,8 @@ def _grammar(
             (re.compile(str(wording)), str(plainer)) for wording, plainer in content["questions"].get("rewrites") or ()
         ),
         rewrites=tuple(
-            (re.compile(_with_macros(str(wording), macros)), str(plainer)) for wording, plainer in content.get("rewrites") or ()
+            (re.compile(_with_macros(str(wording), macros)), str(plainer), tuple("|".join(cues).split("|")) if cues else ())
+            for wording, plainer, *cues in content.get("rewrites") or ()
         ),
         beliefs=beliefs,
     )

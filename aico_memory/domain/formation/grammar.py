@@ -123,8 +123,9 @@ class Grammar:
     templates: Mapping[str, str] = field(default_factory=dict)
     # How one of several facts of a sentence is told by itself.
     tellings: Tellings | None = None
-    # Wordings that are read as a plainer one, in order ("new locker code: 12" -> "my new locker code is 12").
-    rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
+    # Wordings that are read as a plainer one, in order ("new locker code: 12" -> "my new locker code is 12"), and words of
+    # which a text must hold one for the wording to be tried; none: it always is.
+    rewrites: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = ()
     beliefs: Beliefs = field(default_factory=Beliefs)
     # The same of questions.
     asked: tuple[tuple[re.Pattern[str], str], ...] = ()

@@ -104,8 +104,12 @@ def plainer(text: str, grammar: Grammar) -> str:
 def _plain(line: str, grammar: Grammar) -> str:
     expand = PARSERS[grammar.parser].expand
     said: str = expand(first_person(calmly(line), grammar) if grammar.parser == "german" else calmly(line))
-    for wording, replacement in grammar.rewrites:
-        said = wording.sub(replacement, said)
+    low = lower_in(said, grammar.code)
+    for wording, replacement, cues in grammar.rewrites:
+        if cues and not any(cue in low for cue in cues):
+            continue
+        if (plain := wording.sub(replacement, said)) != said:
+            said, low = plain, lower_in(plain, grammar.code)
     return said
 
 
