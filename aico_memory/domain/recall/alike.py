@@ -18,6 +18,8 @@ _SHARED, _GERMAN_END, _TURKISH_END = 4, 3, 8
 _LEAST_ROOT = 3
 
 
+# The words of a question meet those of a hundred messages.
+@lru_cache(maxsize=65536)
 def alike(one: str, other: str, grammar: Grammar) -> bool:
     """Whether two lower-case words are forms of one."""
     if one == other:
@@ -32,9 +34,16 @@ def alike(one: str, other: str, grammar: Grammar) -> bool:
     return grammar.parser == "turkish" and bool(root := _root(one, grammar)) and root == _root(other, grammar)
 
 
+@lru_cache(maxsize=16384)
 def _root(word: str, grammar: Grammar) -> str:
     """The noun of what is one's own ("kuşlarımızın", "kuşumuz": kuş)."""
     return re.sub("l[ae]r$", "", own_noun(genitive(word) or word, grammar))
+
+
+@lru_cache(maxsize=8)
+def verbs_of(grammar: Grammar) -> frozenset[str]:
+    """The verbs that a language's file knows, made once."""
+    return frozenset(grammar.verbs)
 
 
 def _same_verb(one: str, other: str, grammar: Grammar) -> bool:
@@ -42,7 +51,6 @@ def _same_verb(one: str, other: str, grammar: Grammar) -> bool:
     return lemma is not None and lemma == grammar.verbs.get(other)
 
 
-@lru_cache(maxsize=16384)
 def _alike(one: str, other: str, parser: str, code: str) -> bool:
     if parser == "turkish":
         left, right = one.replace("'", "").translate(_SOFT), other.replace("'", "").translate(_SOFT)
@@ -69,11 +77,12 @@ def _shared(one: str, other: str) -> int:
     )
 
 
+@lru_cache(maxsize=16384)
 def is_first_person(word: str, grammar: Grammar) -> bool:
     """Whether a lower-case word says that it is the speaker's ("my", "wir"; in Turkish "kulübümüz", "yazıyorum")."""
     if word in grammar.words["speaker"] or word in grammar.words["own"]:
         return True
     if grammar.parser != "turkish":
         return False
-    verb = read_verb(word, frozenset(grammar.verbs)) or open_stem(word)
+    verb = read_verb(word, verbs_of(grammar)) or open_stem(word)
     return verb.first_person if verb is not None else bool(own_noun(genitive(word) or word, grammar))

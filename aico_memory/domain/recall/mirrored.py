@@ -14,7 +14,7 @@ from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_words import read_verb
 from aico_memory.domain.formation.when import HABIT
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.alike import alike
+from aico_memory.domain.recall.alike import alike, verbs_of
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.segments import CONTRACTED, Segment, segments_of
 from aico_memory.domain.recall.slots import CLOCK, WHEN, Slot, fillers, is_relation, slot_of
@@ -110,7 +110,7 @@ def _is_denied(piece: Segment, grammar: Grammar) -> bool:
     """Whether a Turkish verb says that it is not so."""
     if grammar.parser != "turkish":
         return False
-    verb = read_verb(piece.words[-1].low, frozenset(grammar.verbs)) if piece.words else None
+    verb = read_verb(piece.words[-1].low, verbs_of(grammar)) if piece.words else None
     return verb is not None and verb.negated
 
 

@@ -12,6 +12,7 @@ from aico_memory.domain.formation.turkish_nominal import EXIST
 from aico_memory.domain.formation.turkish_words import open_stem, read_verb
 from aico_memory.domain.formation.when import HABIT, TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, lower_in, sentences, trim
+from aico_memory.domain.recall.alike import verbs_of
 
 _JOINING = {
     "english": frozenset({"and", "but", "so", "because", "while"}),
@@ -82,7 +83,7 @@ def _pieces(sentence: str, grammar: Grammar) -> list[str]:
 def _has_verb(words: Sequence[str], grammar: Grammar) -> bool:
     lowered = [lower_in(trim(word), grammar.code) for word in words]
     if grammar.parser == "turkish":
-        known = frozenset(grammar.verbs)
+        known = verbs_of(grammar)
         return any(low in EXIST or read_verb(low, known) is not None or open_stem(low) is not None for low in lowered)
     if grammar.parser == "english":
         # "live" is the infinitive and the present; behind "to" it is no verb of a clause.

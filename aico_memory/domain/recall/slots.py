@@ -11,7 +11,7 @@ from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_phrases import own_noun
 from aico_memory.domain.formation.turkish_words import genitive, open_stem, read_verb, split_case
 from aico_memory.domain.formation.wording import even, lower_in, squeeze, trim
-from aico_memory.domain.recall.alike import alike, is_first_person
+from aico_memory.domain.recall.alike import alike, is_first_person, verbs_of
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.segments import Segment, Word
 
@@ -261,7 +261,7 @@ def _is_function(at: int, words: Sequence[Word], grammar: Grammar) -> bool:
         return False
     if grammar.parser == "turkish":
         last = at == len(words) - 1 or word.closes
-        return last and (read_verb(low, frozenset(grammar.verbs)) or open_stem(low)) is not None
+        return last and (read_verb(low, verbs_of(grammar)) or open_stem(low)) is not None
     return grammar.tenses.get(low) in _VERBAL
 
 
