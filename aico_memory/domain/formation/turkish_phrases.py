@@ -125,7 +125,7 @@ def chunks_of(words: list[str], grammar: Grammar, whole_names: bool = False) -> 
     """Phrases with what marks them: a case, a postposition, or nothing (the last one)."""
     found: list[tuple[str, list[str]]] = []
     current: list[str] = []
-    for word in words:
+    for word, behind in zip(words, [*words[1:], ""], strict=False):
         low = low_tr(word)
         if low in grammar.words["postpositions"] and current:
             found.append(("@le" if low == "ile" else low, current))
@@ -135,6 +135,9 @@ def chunks_of(words: list[str], grammar: Grammar, whole_names: bool = False) -> 
         if low in grammar.words["not_cased"] | grammar.words["nominative"] or (
             whole_names and word[:1].isupper() and "'" not in word
         ):
+            case, stem = "", word
+        if low_tr(behind) == "olarak" and "'" not in word:
+            # "Barista olarak": what stands before it has no ending, whatever it looks like.
             case, stem = "", word
         if case and case != "@gen":
             if "'" in word:

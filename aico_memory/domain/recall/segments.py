@@ -20,6 +20,8 @@ _JOINING = {
     "turkish": frozenset({"ve", "ama", "fakat", "çünkü", "ancak"}),
 }
 _FINITE = frozenset({"present", "past", "both", "two"})
+# "altın": behind such a sound the ending of a past has a d.
+_UNVOICED = re.compile("[^fstkçşhp]t[ıiuü][mnk]?$")
 CONTRACTED = frozenset({"it's", "he's", "she's", "that's", "there's"})
 _CLOCK = re.compile(r"^\d{1,2}[:.]\d{2}(?:'\w+)?(?:[ap]m)?$|^\d{1,2}[ap]m$")
 
@@ -84,7 +86,10 @@ def _has_verb(words: Sequence[str], grammar: Grammar) -> bool:
     lowered = [lower_in(trim(word), grammar.code) for word in words]
     if grammar.parser == "turkish":
         known = verbs_of(grammar)
-        return any(low in EXIST or read_verb(low, known) is not None or open_stem(low) is not None for low in lowered)
+        return any(
+            low in EXIST or ((read_verb(low, known) or open_stem(low)) is not None and not _UNVOICED.search(low))
+            for low in lowered
+        )
     if grammar.parser == "english":
         # "live" is the infinitive and the present; behind "to" it is no verb of a clause.
         return any(

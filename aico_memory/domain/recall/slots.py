@@ -105,7 +105,8 @@ def _kind(lowered: Sequence[str], question: Question, grammar: Grammar) -> tuple
     text = " ".join(lowered)
     sort: set[int] = set()
     for at, low in enumerate(lowered):
-        if low in grammar.words["which"] and at + 1 < len(lowered) and not is_light(lowered[at + 1], grammar):
+        behind = lowered[at + 1] if low in grammar.words["which"] and at + 1 < len(lowered) else ""
+        if behind and not is_light(behind, grammar) and behind not in grammar.words["asking"]:
             sort.add(at + 1)
     for kind, name in ((CLOCK, "asks_clock"), (WHEN, "asks_day"), (AMOUNT, "asks_amount")):
         for mark in grammar.marks[name]:

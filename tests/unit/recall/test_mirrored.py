@@ -171,3 +171,13 @@ def test_what_was_ended_or_taken_back_is_not_answered_by_the_words_that_once_sai
     assert answer("en", cancelled, "When is my dentist appointment?", "2026-03-01", tables) == []
     moved_out = (("2026-01-05", "I am allergic to nuts."), ("2026-02-05", "It was never true that I am allergic to nuts."))
     assert answer("en", moved_out, "What am I allergic to?", "2026-03-01", tables) == []
+
+
+def test_facts_gather_what_was_said_one_after_the_other(tables: FormationTables) -> None:
+    said = (("2026-01-05", "I'm allergic to nuts."), ("2026-02-05", "I'm allergic to eggs."))
+    assert answer("en", said, "What am I allergic to?", "2026-03-01", tables) == ["nuts", "eggs"]
+
+
+def test_of_one_thing_that_is_asked_for_the_last_that_was_said_holds(tables: FormationTables) -> None:
+    said = (("2026-01-05", "I work in our Reading office."), ("2026-02-05", "I work in our Slough office."))
+    assert answer("en", said, "Which office do I work in?", "2026-03-01", tables) == ["Slough"]
