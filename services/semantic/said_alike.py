@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.observe import filters_of
-from aico_memory.domain.gate.policy import MODES
+from aico_memory.domain.gate.policy import MODES, WritePolicy
 from aico_memory.domain.memory import RECORD, Memory, Scope, View
 from aico_memory.domain.recall.alike import alike
 from aico_memory.domain.recall.mirrored import Utterance
@@ -21,6 +21,12 @@ from services.semantic.policing import Policing
 _FROM_PEOPLE = "user_message"
 # What such a message says is nobody's own word, or was written to be obeyed.
 _NO_STATEMENTS = frozenset({"system_content", "xml_block", "code", "prompt_injection"})
+
+
+def _believes(policy: WritePolicy) -> bool:
+    """Whether what is said holds as it stands: nobody has to approve anything, and nothing is kept out."""
+    restricted = policy.require_approval_kinds or policy.kinds or policy.read_only or not policy.write_enabled
+    return policy.mode == MODES[0] and not restricted
 
 
 class SaidAlike:
@@ -38,22 +44,26 @@ class SaidAlike:
         """Their messages in the scopes that may be believed as they stand, the oldest first."""
         slot = slot_of(question, grammar)
         # Where somebody has to approve what is believed, nothing is taken from what was merely said.
-        own = tuple(scope for scope in scopes if self._policing.effective(self._store, scope).mode == MODES[0])
+        own = tuple(scope for scope in scopes if _believes(self._policing.effective(self._store, scope)))
         if slot is None or not own or not self._settings.messages:
             return []
         found = []
-        for memory in self._records(" ".join(slot.keys), grammar.code, View(own, now_us, kinds=(RECORD,))):
-            if memory.owner not in names or memory.data_source != _FROM_PEOPLE:
-                continue
+        view = View(own, now_us, kinds=(RECORD,))
+        mine = [
+            memory
+            for memory in self._records(" ".join(slot.keys), grammar.code, view)
+            if memory.owner in names and memory.data_source == _FROM_PEOPLE
+        ]
+        if len({memory.speaker for memory in mine}) > 1:
+            # Of a talk between several only what the one who asks has said.
+            known = frozenset(name.casefold() for name in names)
+            mine = [memory for memory in mine if not memory.speaker or memory.speaker.casefold() in known]
+        for memory in mine:
             words = words_of(memory.text, grammar)
             if not any(alike(key, word, grammar) for key in slot.keys for word in words):
                 continue
             if not _NO_STATEMENTS & set(filters_of(memory.text, self._tables.signals)):
                 found.append(memory)
-        known = frozenset(name.casefold() for name in names)
-        if len({memory.speaker for memory in found}) > 1:
-            # Of a talk between several only what the one who asks has said.
-            found = [memory for memory in found if not memory.speaker or memory.speaker.casefold() in known]
         found.sort(key=lambda memory: memory.said_order)
         return [Utterance(memory.memory_id, memory.text, memory.said_at_us, zone) for memory in found]
 

@@ -70,7 +70,11 @@ def find_times(lowered: str, calendar: Calendar, language: str, said_at_us: int,
         for match in expression.finditer(lowered):
             if any(match.start() < other.end and other.start < match.end() for other in found):
                 continue
-            phrase = _resolved(kind, match, calendar, language, said)
+            try:
+                phrase = _resolved(kind, match, calendar, language, said)
+            except (OverflowError, ValueError):
+                # "99999 years ago": no calendar reaches there.
+                phrase = None
             if phrase is not None:
                 found.append(phrase)
     return sorted(found, key=lambda phrase: phrase.start)

@@ -14,9 +14,9 @@ from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_words import read_verb
 from aico_memory.domain.formation.when import HABIT
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.alike import alike, verbs_of
+from aico_memory.domain.recall.alike import alike, is_first_person, verbs_of
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.segments import CONTRACTED, Segment, segments_of
+from aico_memory.domain.recall.segments import CONTRACTED, RETRACT, Segment, segments_of
 from aico_memory.domain.recall.slots import CLOCK, WHEN, Slot, fillers, is_relation, slot_of
 
 ADD, END = "add", "end"
@@ -53,21 +53,25 @@ def mirrored(question: Question, grammar: Grammar, said: Sequence[Utterance], as
         return []
     told: list[list[Mirrored]] = []
     for utterance in sorted(said, key=lambda one: one.said_at_us):
-        told.extend(_told(slot, utterance, grammar, told))
+        told.extend(_told(slot, question, utterance, grammar, tuple(told)))
     return _standing(told, as_of_us)
 
 
-def _told(slot: Slot, utterance: Utterance, grammar: Grammar, before: Sequence[list[Mirrored]]) -> Iterator[list[Mirrored]]:
+def _told(
+    slot: Slot, question: Question, utterance: Utterance, grammar: Grammar, before: Sequence[list[Mirrored]]
+) -> Iterator[list[Mirrored]]:
     pieces = list(segments_of(utterance.text, grammar, utterance.said_at_us, utterance.zone))
     shared = [_shared(slot, piece, grammar) for piece in pieces]
     found = frozenset(key for keys in shared for key in keys)
-    corrects = any(piece.act == "correct" for piece in pieces) and bool(before) and bool(found)
-    if not (found.issuperset(slot.keys) or corrects):
-        return
-    most = max(len(keys) for keys in shared)
     for piece, keys in zip(pieces, shared, strict=True):
-        corrected = corrects and piece.act == "correct"
-        if len(keys) < most or not (corrected or _is_of_whom(slot, piece, keys, grammar)):
+        if piece.act == RETRACT:
+            if gone := _taken_back(slot, piece, keys, before):
+                yield [Mirrored(value, utterance, utterance.said_at_us, mode=END) for value in gone]
+            continue
+        corrects = piece.act == "correct" and bool(before) and bool(keys)
+        if not (corrects or (_says_all(slot, piece, keys, found, grammar) and _is_of_whom(slot, piece, keys, grammar))):
+            continue
+        if _is_over(slot, question, piece, grammar):
             continue
         places = frozenset(
             at
@@ -75,17 +79,39 @@ def _told(slot: Slot, utterance: Utterance, grammar: Grammar, before: Sequence[l
             if any(alike(key, word.low, grammar) for key in (*slot.keys, *slot.optional))
         )
         values = fillers(slot, piece, places, grammar)
-        lows = {word.low for word in piece.words}
-        negated = bool(lows & grammar.words["negates"]) or _is_denied(piece, grammar)
-        if negated:
+        if _is_denied(piece, grammar):
             yield [Mirrored(value, utterance, utterance.said_at_us, mode=END) for value in values or [""]]
             continue
         start, until = _bounds(slot, piece, utterance.said_at_us, grammar)
         if corrects and before[-1]:
             start = min(start, before[-1][0].from_us)
+        lows = {word.low for word in piece.words}
         mode = ADD if lows & grammar.words["also"] and not lows & grammar.words["only"] else ""
         if values:
             yield [Mirrored(value, utterance, start, until, mode) for value in values]
+
+
+def _says_all(slot: Slot, piece: Segment, keys: frozenset[str], found: frozenset[str], grammar: Grammar) -> bool:
+    """Whether a piece says all that the question says; whom "she" stands for may have been said before, in the same message."""
+    if keys.issuperset(slot.keys):
+        return True
+    third = any(word.low in grammar.words["third"] for word in piece.words)
+    return third and bool(keys) and found.issuperset(slot.keys)
+
+
+def _taken_back(slot: Slot, piece: Segment, keys: frozenset[str], before: Sequence[list[Mirrored]]) -> list[str]:
+    """Which of the values told before were never true; [""] stands for all of them."""
+    text = f" {' '.join(word.low for word in piece.words)} "
+    named = [one.value for values in before for one in values if one.value and f" {one.value.casefold()} " in text]
+    return named or ([""] if keys.issuperset(slot.keys) else [])
+
+
+def _is_over(slot: Slot, question: Question, piece: Segment, grammar: Grammar) -> bool:
+    """Whether it is told of a past, without a time, and asked of the present."""
+    if question.past or piece.times or grammar.parser == "turkish":
+        return False
+    verbs = [word.low for word in piece.words if any(alike(key, word.low, grammar) for key in slot.keys)]
+    return any(grammar.tenses.get(low) == "past" for low in verbs)
 
 
 def _shared(slot: Slot, piece: Segment, grammar: Grammar) -> frozenset[str]:
@@ -101,16 +127,22 @@ def _is_of_whom(slot: Slot, piece: Segment, keys: frozenset[str], grammar: Gramm
     if not slot.own:
         return True
     own = {low for low in lows if any(alike(key, low, grammar) for key in slot.keys)}
+    mine = any(is_first_person(low.partition("'")[0], grammar) or is_first_person(low, grammar) for low in lows)
     strangers = any(is_relation(low, grammar) for low in lows if low not in own)
     whose = any(low.endswith(_WHOSE) and low not in own and low not in CONTRACTED for low in lows)
-    return not strangers and not third and not whose
+    return mine and not strangers and not third and not whose
 
 
 def _is_denied(piece: Segment, grammar: Grammar) -> bool:
-    """Whether a Turkish verb says that it is not so."""
-    if grammar.parser != "turkish":
+    """Whether it says that something is not so, or is so no longer."""
+    text = " ".join(word.said for word in piece.words)
+    if any(word.low in grammar.words["negates"] for word in piece.words) or any(
+        mark.search(text) for mark in grammar.marks["ended"]
+    ):
+        return True
+    if grammar.parser != "turkish" or not piece.words:
         return False
-    verb = read_verb(piece.words[-1].low, verbs_of(grammar)) if piece.words else None
+    verb = read_verb(piece.words[-1].low, verbs_of(grammar))
     return verb is not None and verb.negated
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from aico_memory.domain.formation.acts import read_speech
 from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.statements import MAX_CHARACTERS
 from aico_memory.domain.formation.turkish_nominal import EXIST
 from aico_memory.domain.formation.turkish_words import open_stem, read_verb
 from aico_memory.domain.formation.when import HABIT, TimePhrase, find_times
-from aico_memory.domain.formation.wording import even, lower_in, sentences, trim
+from aico_memory.domain.formation.wording import even, lower_in, own_words, readable, sentences, trim
 from aico_memory.domain.recall.alike import verbs_of
 
 _JOINING = {
@@ -22,6 +23,9 @@ _JOINING = {
 _FINITE = frozenset({"present", "past", "both", "two"})
 # "altın": behind such a sound the ending of a past has a d.
 _UNVOICED = re.compile("[^fstkçşhp]t[ıiuü][mnk]?$")
+RETRACT = "retract"
+# Letters of a word that are compared.
+_LONGEST = 40
 CONTRACTED = frozenset({"it's", "he's", "she's", "that's", "there's"})
 _CLOCK = re.compile(r"^\d{1,2}[:.]\d{2}(?:'\w+)?(?:[ap]m)?$|^\d{1,2}[ap]m$")
 
@@ -51,17 +55,24 @@ class Segment:
 
 def words_of(text: str, grammar: Grammar) -> frozenset[str]:
     """All words of a message, in lower case."""
-    return frozenset(lower_in(trim(word), grammar.code) for word in even(text).split())
+    return frozenset(lower_in(trim(word)[:_LONGEST], grammar.code) for word in even(text[:MAX_CHARACTERS]).split())
 
 
 def segments_of(text: str, grammar: Grammar, said_at_us: int, zone: str) -> Iterator[Segment]:
-    """The pieces of a message that state something; questions, wishes and hearsay are left out."""
-    for sentence in sentences(text, grammar.marks["opens_sentence"]):
+    """The pieces of what a person says in their own words and as a fact; a piece that takes something back says so.
+
+    Quotations, questions, wishes, conditions and hearsay are left out.
+    """
+    for sentence in sentences(own_words(readable(text)[:MAX_CHARACTERS]), grammar.marks["opens_sentence"]):
         speech = read_speech(sentence, grammar)
-        if speech.silent or sentence.endswith("?") or speech.act == "retract":
+        if speech.act != RETRACT and (speech.silent or sentence.endswith("?") or _is_unsure(sentence, grammar)):
             continue
         for piece in _pieces(sentence, grammar):
             yield _segment(piece, grammar, said_at_us, zone, speech.act)
+
+
+def _is_unsure(sentence: str, grammar: Grammar) -> bool:
+    return any(mark.search(sentence) for mark in grammar.marks["unsure"])
 
 
 def _pieces(sentence: str, grammar: Grammar) -> list[str]:
@@ -111,7 +122,7 @@ def _segment(piece: str, grammar: Grammar, said_at_us: int, zone: str, act: str)
         start = piece.index(raw, at)
         at = start + len(raw)
         over = [one for one in times if one.start < at and start < one.end]
-        low = lower_in(trim(raw), grammar.code)
+        low = lower_in(trim(raw)[:_LONGEST], grammar.code)
         if not low:
             continue
         bounding = any(one.kind not in ("at", "ago", "ahead", HABIT) for one in over)

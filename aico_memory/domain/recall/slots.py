@@ -80,7 +80,7 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
         keys, optional = [low for low in optional if low not in grammar.words["name_nouns"]], []
     if not keys:
         return None
-    own = any(is_first_person(low, grammar) for low in lowered)
+    own = any(is_first_person(low, grammar) for low in lowered if not _asks(low, grammar))
     return Slot(
         kind, tuple(keys), tuple(optional), frozenset(names), preposition=_preposition(lowered, grammar), own=own,
         single=_is_single(optional, grammar), last=_asks_last(lowered, grammar),

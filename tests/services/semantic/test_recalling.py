@@ -312,3 +312,19 @@ def test_without_messages_only_facts_answer(tables: FormationTables) -> None:
     memory.say("I live in Leeds.", 1)
     assert memory.values(WHOSE) == []
     assert memory.values("Where do I live?") == ["Leeds"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"require_approval_kinds": frozenset({"fact"})}, {"write_enabled": False}, {"read_only": True}]
+)
+def test_a_policy_that_keeps_anything_out_is_not_gone_around_by_wording(memory: Memory, change: dict[str, Any]) -> None:
+    memory.say(POWER, 0)
+    with memory.store.transaction() as transaction:
+        transaction.set_policy(GLOBAL, began(replace(initial_policy(PolicySettings()), **change), START, "operator"))
+    assert memory.values(WHOSE) == []
+
+
+def test_of_a_talk_between_several_only_what_the_asker_said_is_mirrored(memory: Memory) -> None:
+    memory.say("I like tea.", 0, name="ana")
+    memory.say(POWER, 1, name="Bob")
+    assert memory.values(WHOSE) == []

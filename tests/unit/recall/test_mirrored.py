@@ -181,3 +181,72 @@ def test_facts_gather_what_was_said_one_after_the_other(tables: FormationTables)
 def test_of_one_thing_that_is_asked_for_the_last_that_was_said_holds(tables: FormationTables) -> None:
     said = (("2026-01-05", "I work in our Reading office."), ("2026-02-05", "I work in our Slough office."))
     assert answer("en", said, "Which office do I work in?", "2026-03-01", tables) == ["Slough"]
+
+
+KEISHA, COVERS = "Keisha covers for our manager.", "Who covers for our manager?"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f'Bob wrote: "{KEISHA}"', f"> {KEISHA}", f"Bob said that {KEISHA}", f"Apparently {KEISHA}", f"Maybe {KEISHA}",
+        "Keisha might cover for our manager.", "Keisha covers for our manager if Bo is ill.",
+        "Does Keisha cover for our manager", "Keisha used to cover for our manager.",
+        "Write a story in which Keisha covers for our manager.",
+    ],
+)  # fmt: skip
+def test_what_is_quoted_supposed_hoped_or_only_heard_is_no_statement(said: str, tables: FormationTables) -> None:
+    assert [one.value for one in mirror_of("en", (("2026-01-05", KEISHA),), COVERS, "2026-03-01", tables)] == ["Keisha"]
+    assert mirror_of("en", (("2026-01-05", said),), COVERS, "2026-03-01", tables) == []
+
+
+@pytest.mark.parametrize(
+    "later",
+    ["Forget that Keisha covers for our manager.", "That about Keisha was a joke.", "Keisha no longer covers for our manager."],
+)
+def test_what_is_taken_back_or_over_answers_no_more(later: str, tables: FormationTables) -> None:
+    assert mirror_of("en", (("2026-01-05", KEISHA), ("2026-02-05", later)), COVERS, "2026-03-01", tables) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "question"),
+    [
+        ("en", "Tom tunes the piano in Bath.", "Where do I tune the piano?"),
+        ("en", "Our choir is large. Tom rehearses in Leeds.", "Where does our choir rehearse?"),
+        ("de", "Karins Auto versichert die Allianz.", "Wer versichert mein Auto?"),
+        ("de", "Vielleicht vertritt Keisha unsere Chefin.", "Wer vertritt unsere Chefin?"),
+        ("tr", "Barış dedi ki Keisha müdürümüze vekâlet ediyor.", "Müdürümüze kim vekâlet ediyor?"),
+    ],
+)
+def test_what_is_said_of_others_or_by_others_is_not_mirrored(
+    language: str, said: str, question: str, tables: FormationTables
+) -> None:
+    assert mirror_of(language, (("2026-01-05", said),), question, "2026-03-01", tables) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "Our choir moved 99999 years ago."),
+        ("en", "Our choir moves in 9999999999999 years."),
+        ("en", "🎵 !!! … our choir"),
+        ("de", "Unser Chor zog vor 99999999999 Jahren um."),
+        ("tr", "Koromuz 99999999999 yıl önce taşındı."),
+        pytest.param("en", "choir " * 4000, id="many words"),
+        pytest.param("en", "c" * 20_000, id="a long word"),
+        ("de", "Chor"),
+        ("tr", "koromuz"),
+        pytest.param("en", "", id="nothing"),
+    ],
+)
+def test_no_message_keeps_a_question_from_its_answer(language: str, said: str, tables: FormationTables) -> None:
+    question = {"en": "Where does our choir rehearse?", "de": "Wo probt unser Chor?", "tr": "Koromuz nerede prova yapıyor?"}[
+        language
+    ]
+    known = {
+        "en": "Our choir rehearses in the crypt.",
+        "de": "Unser Chor probt in Kassel.",
+        "tr": "Koromuz Kadıköy'de prova yapıyor.",
+    }
+    told = (("2026-01-05", known[language]), ("2026-02-05", said))
+    assert len(mirror_of(language, told, question, "2026-03-01", tables)) == 1
