@@ -53,7 +53,7 @@ _GROUPS = (
     "counted_by", "vague_numbers", "countable", "off_words", "its_time", "leads", "called_by_name", "no_names", "goes_on",
     "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
     "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "codes", "ordinals",
-    "light_verbs", "which", "places", "also", "listing", "negates", "only",
+    "light", "which", "places", "also", "listing", "negates", "only",
 )  # fmt: skip
 _MARKS = (
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501

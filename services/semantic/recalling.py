@@ -16,11 +16,11 @@ from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.gate.statement import Known
-from aico_memory.domain.memory import OPEN, Evolution, Scope
+from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.choosing import mirror_answers
+from aico_memory.domain.recall.choosing import by_wording
 from aico_memory.domain.recall.from_items import UNSEEN, held_of
-from aico_memory.domain.recall.mirrored import Mirrored, mirrored
+from aico_memory.domain.recall.mirrored import Mirrored
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.scopes import readable, subject_in
@@ -79,9 +79,8 @@ class Recalling:
             for one in self._said(question, grammar, scopes, names, present_us(self._clock), zone)
             if one.said_at_us <= known_us and one.said_at_us not in withheld
         ]
-        mirror = mirrored(question, grammar, said, as_of_us)
-        if mirror_answers(facts, mirror, held, question, grammar, as_of_us):
-            self._tell_words(result, mirror)
+        if told := by_wording(facts, said, held, question, grammar, as_of_us):
+            self._tell_words(result, told)
         else:
             self._tell(result, _once(facts.answer), {known.memory.memory_id: known for known in items}, known_us)
         return result
@@ -89,12 +88,18 @@ class Recalling:
     def _tell_words(self, result: context_pb2.RecallResult, answer: Sequence[Mirrored]) -> None:
         evidence = self._store.evidence([one.utterance.id for one in answer])
         for one in answer:
-            result.results.add(
-                id=str(uuid.UUID(bytes=one.utterance.id)), memory=one.utterance.text, value=one.value,
-                valid_from_us=one.from_us, valid_until_us=0 if one.until_us >= OPEN else one.until_us,
-                confidence=self._settings.wording_confidence,
-                evidence=list(dict.fromkeys(entry.event_id for entry in evidence[one.utterance.id])),
-            )  # fmt: skip
+            said = one.utterance
+            result.results.append(
+                _told(
+                    said.id,
+                    said.text,
+                    one.value,
+                    one.from_us,
+                    one.until_us,
+                    self._settings.wording_confidence,
+                    evidence[said.id],
+                )
+            )
 
     def _grammar(self, request: context_pb2.RecallRequest, scopes: Sequence[Scope]) -> Grammar | None:
         chosen = choose_grammar(request.question, (), self._tables, request.language)
@@ -142,12 +147,20 @@ class Recalling:
         evidence = self._store.evidence([one.statement.id for one in answer])
         for one in answer:
             rests_on = [entry for entry in evidence[one.statement.id] if entry.said_at_us <= known_us]
-            result.results.add(
-                id=str(uuid.UUID(bytes=one.statement.id)), memory=one.fact.text, value=one.fact.value,
-                valid_from_us=one.from_us, valid_until_us=0 if one.until_us >= OPEN else one.until_us,
-                confidence=items[one.statement.id].memory.confidence,
-                evidence=list(dict.fromkeys(entry.event_id for entry in rests_on)),
-            )  # fmt: skip
+            memory = items[one.statement.id].memory
+            result.results.append(
+                _told(memory.memory_id, one.fact.text, one.fact.value, one.from_us, one.until_us, memory.confidence, rests_on)
+            )
+
+
+def _told(
+    memory_id: bytes, text: str, value: str, from_us: int, until_us: int, confidence: float, rests_on: Sequence[Evidence]
+) -> context_pb2.RecalledFact:
+    return context_pb2.RecalledFact(
+        id=str(uuid.UUID(bytes=memory_id)), memory=text, value=value, valid_from_us=from_us,
+        valid_until_us=0 if until_us >= OPEN else until_us, confidence=confidence,
+        evidence=list(dict.fromkeys(entry.event_id for entry in rests_on)),
+    )  # fmt: skip
 
 
 class _Likeness:

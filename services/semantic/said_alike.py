@@ -8,7 +8,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.observe import filters_of
 from aico_memory.domain.gate.policy import MODES, WritePolicy
 from aico_memory.domain.memory import RECORD, Memory, Scope, View
-from aico_memory.domain.recall.alike import alike
+from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.segments import words_of
@@ -60,7 +60,7 @@ class SaidAlike:
             mine = [memory for memory in mine if not memory.speaker or memory.speaker.casefold() in known]
         for memory in mine:
             words = words_of(memory.text, grammar)
-            if not any(alike(key, word, grammar) for key in slot.keys for word in words):
+            if not any(any_alike(slot.keys, word, grammar) for word in words):
                 continue
             if not _NO_STATEMENTS & set(filters_of(memory.text, self._tables.signals)):
                 found.append(memory)

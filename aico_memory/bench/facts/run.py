@@ -12,8 +12,8 @@ from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.weight import WEAK
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.choosing import mirror_answers
-from aico_memory.domain.recall.mirrored import Utterance, mirrored
+from aico_memory.domain.recall.choosing import by_wording
+from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import understand
 from aico_memory.domain.recall.timeline import Held, Statement, resolve
 from aico_memory.models.embedder import Embedder, Vectors
@@ -80,14 +80,13 @@ def _ask(
     stream: Stream, asked: Asked, held: Sequence[Held], tables: FormationTables, vectoriser: Vectoriser, tally: Tally
 ) -> None:
     tense, as_of = tense_of(stream, asked)
-    question = understand(asked.question, tables.grammars[stream.language], tables, stream.now_us, ZONE)
+    grammar = tables.grammars[stream.language]
+    question = understand(asked.question, grammar, tables, stream.now_us, ZONE)
     likeness = vectoriser.to(asked.question)
     facts = recalled(question, held, as_of, tables, likeness, RecallFigures())
-    grammar = tables.grammars[stream.language]
     said = [Utterance(b"%d" % number, one.text, one.at_us, ZONE) for number, one in enumerate(stream.said)]
-    mirror = mirrored(question, grammar, said, as_of)
-    by_wording = mirror_answers(facts, mirror, held, question, grammar, as_of)
-    values = [one.value for one in mirror] if by_wording else [one.fact.value for one in facts.answer]
+    told = by_wording(facts, said, held, question, grammar, as_of)
+    values = [one.value for one in told] or [one.fact.value for one in facts.answer]
     tally.answered(stream.id, tense, asked, values)
     _count_errors(asked, held, values, as_of, tally)
     tally.baselines(stream, tense, asked, as_of, likeness)

@@ -7,9 +7,9 @@ import re
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_nominal import COPULA, EXIST, denied, existential, nominal, settle
-from aico_memory.domain.formation.turkish_phrases import low_tr, own_noun, readings_of, subject_of
+from aico_memory.domain.formation.turkish_phrases import known_verbs, low_tr, own_noun, readings_of, subject_of, verb_of
 from aico_memory.domain.formation.turkish_places import put_somewhere
-from aico_memory.domain.formation.turkish_words import Verb, genitive, open_stem, read_verb, split_case
+from aico_memory.domain.formation.turkish_words import Verb, genitive, read_verb, split_case
 from aico_memory.domain.formation.wording import COMMA, squeeze, trim
 
 _CONNECTIVE = re.compile(r",? (?:ve|ama|fakat|ancak|çünkü|yani|hem de|o yüzden|bu yüzden) |, |; |: ")
@@ -56,17 +56,13 @@ def _predicate(text: str, grammar: Grammar) -> bool:
     if not words:
         return False
     last = low_tr(words[-1])
-    if last in EXIST or last == "değil" or _verb(last, grammar) is not None:
+    if last in EXIST or last == "değil" or verb_of(last, grammar) is not None:
         return True
     if len(words) >= 2 and (low_tr(words[0]) in grammar.words["name_nouns"] or _TOLD.search(last)):
         return True
     if len(words) >= 2 and any(own_noun(low_tr(word), grammar) or genitive(word) for word in words[:-1]):
         return True
     return bool(COPULA.match(last)) and len(last) > 5
-
-
-def _verb(word: str, grammar: Grammar) -> Verb | None:
-    return read_verb(word, frozenset(grammar.verbs)) or open_stem(word)
 
 
 def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:
@@ -102,9 +98,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     titled = len(kept) > 1 and kept[-1][:1].isupper() and kept[0][:1].isupper() and not kept[-1].isupper()
     # "toplantım": a meeting of one's own, though "toplandım" sounds like it.
     event = own_noun(last, grammar) in grammar.words["events"] and not last.endswith("ndım")
-    verb = _verb(last, grammar) if last not in EXIST and not titled and not event else None
+    verb = verb_of(last, grammar) if last not in EXIST and not titled and not event else None
     if verb is None and (turned := _verb_last(kept, grammar)):
-        kept, verb = turned, _verb(low_tr(turned[-1]), grammar)
+        kept, verb = turned, verb_of(low_tr(turned[-1]), grammar)
     if verb is None or low_tr(kept[-1])[:-2] in grammar.words["professions"]:
         return nominal(frame, kept, grammar, party, before)
     return _verbal(frame, kept[:-1], verb, grammar, party, before)
@@ -113,7 +109,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
 def _verb_last(words: list[str], grammar: Grammar) -> list[str]:
     """ "Metroyla gidiyorum işe": the words with their verb at the end; empty where no verb of the speaker stands inside."""
     for at, word in enumerate(words[:-1]):
-        verb = read_verb(low_tr(word), frozenset(grammar.verbs)) if at else None
+        verb = read_verb(low_tr(word), known_verbs(grammar)) if at else None
         if verb is not None and verb.first_person and verb.tense in ("progressive", "past", "future") and word[:1].islower():
             return [*words[at + 1 :], *words[:at], word]
     return []
@@ -178,7 +174,7 @@ def drops_subject(text: str, grammar: Grammar) -> bool:
         own_noun(low_tr(word), grammar) for word in words
     ):
         return False
-    verbs = [verb for word in words if (verb := read_verb(low_tr(word), frozenset(grammar.verbs)))]
+    verbs = [verb for word in words if (verb := read_verb(low_tr(word), known_verbs(grammar)))]
     return bool(verbs) and not any(verb.first_person for verb in verbs) and _lasting(verbs[-1].lemma, grammar)
 
 

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from aico_memory.domain.formation.frames import Party
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.turkish_words import genitive, maybe_cases, split_case, third_possessed, unpossessed
+from aico_memory.domain.formation.turkish_words import (
+    Verb,
+    genitive,
+    maybe_cases,
+    open_stem,
+    read_verb,
+    split_case,
+    third_possessed,
+    unpossessed,
+)
 from aico_memory.domain.formation.wording import COMMA, lower_in, squeeze
 
 # "hesabımı": a thing of one's own with an ending of case, never part of a name.
@@ -25,6 +35,17 @@ def low_tr(word: str) -> str:
 
 # What has a name in front of it.
 _OF_A_NAME = re.compile(r"^(?:proje|ekib|takım|bölüm|kampanya|uygulama)\w+")
+
+
+@lru_cache(maxsize=8)
+def known_verbs(grammar: Grammar) -> frozenset[str]:
+    """The verbs that the language's file knows, made once."""
+    return frozenset(grammar.verbs)
+
+
+def verb_of(word: str, grammar: Grammar) -> Verb | None:
+    """A lower-case word as a finite verb, known or by its ending alone; None where it is none."""
+    return read_verb(word, known_verbs(grammar)) or open_stem(word)
 
 
 def own_noun(word: str, grammar: Grammar) -> str:

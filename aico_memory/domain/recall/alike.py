@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.turkish_phrases import own_noun
-from aico_memory.domain.formation.turkish_words import genitive, open_stem, read_verb
+from aico_memory.domain.formation.turkish_phrases import own_noun, verb_of
+from aico_memory.domain.formation.turkish_words import genitive
 from aico_memory.domain.recall.matching import stems
 
 _FOLDED = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "s"})
@@ -38,12 +39,6 @@ def alike(one: str, other: str, grammar: Grammar) -> bool:
 def _root(word: str, grammar: Grammar) -> str:
     """The noun of what is one's own ("kuşlarımızın", "kuşumuz": kuş)."""
     return re.sub("l[ae]r$", "", own_noun(genitive(word) or word, grammar))
-
-
-@lru_cache(maxsize=8)
-def verbs_of(grammar: Grammar) -> frozenset[str]:
-    """The verbs that a language's file knows, made once."""
-    return frozenset(grammar.verbs)
 
 
 def _same_verb(one: str, other: str, grammar: Grammar) -> bool:
@@ -84,5 +79,10 @@ def is_first_person(word: str, grammar: Grammar) -> bool:
         return True
     if grammar.parser != "turkish":
         return False
-    verb = read_verb(word, verbs_of(grammar)) or open_stem(word)
+    verb = verb_of(word, grammar)
     return verb.first_person if verb is not None else bool(own_noun(genitive(word) or word, grammar))
+
+
+def any_alike(keys: Iterable[str], word: str, grammar: Grammar) -> bool:
+    """Whether a lower-case word is a form of one of these."""
+    return any(alike(key, word, grammar) for key in keys)

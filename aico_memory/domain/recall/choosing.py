@@ -8,10 +8,10 @@ from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
-from aico_memory.domain.recall.alike import alike
+from aico_memory.domain.recall.alike import alike, any_alike
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.matching import same_object
-from aico_memory.domain.recall.mirrored import Mirrored
+from aico_memory.domain.recall.mirrored import Mirrored, Utterance, mirrored
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHO, Slot, is_relation, slot_of
 from aico_memory.domain.recall.timeline import Held
@@ -20,27 +20,36 @@ from aico_memory.domain.recall.timeline import Held
 KNOWN = 1.0
 
 
-def mirror_answers(
-    facts: Recalled, mirror: Sequence[Mirrored], held: Sequence[Held], question: Question, grammar: Grammar, at_us: int
-) -> bool:
+def by_wording(
+    facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar, at_us: int
+) -> list[Mirrored]:
+    """What the messages answer by their wording, where that is the better answer; nothing where facts answer."""
+    slot = slot_of(question, grammar)
+    if slot is None:
+        return []
+    mirror = mirrored(slot, question.past, grammar, said, at_us)
+    return mirror if _is_better(mirror, facts, held, question, slot, grammar, at_us) else []
+
+
+def _is_better(
+    mirror: Sequence[Mirrored], facts: Recalled, held: Sequence[Held], question: Question, slot: Slot, grammar: Grammar,
+    at_us: int,
+) -> bool:  # fmt: skip
     """Whether what mirrors the question is the better answer: facts know of ends and corrections, wording knows any verb."""
     if not mirror or any(_known_otherwise(one, held, question, grammar, at_us) for one in mirror):
         return False
     answered = [one.fact.object_key for one in facts.answer]
-    mirrored = [normalise_fact_key(one.value) for one in mirror]
-    slot = slot_of(question, grammar)
-    if slot is None:
-        return False
-    if len(answered) > len(mirrored) and _within(mirrored, answered, question.language):
+    values = [normalise_fact_key(one.value) for one in mirror]
+    if len(answered) > len(values) and _within(values, answered, question.language):
         # Facts gather what was said one after the other; where one is asked for, it is the last.
         newest = max(one.statement.said_at_us for one in facts.answer)
-        return slot.single and len(mirrored) == 1 and mirror[0].utterance.said_at_us >= newest
-    if len(answered) >= len(mirrored) == 1 and _within(mirrored, [" ".join(answered)], question.language):
+        return slot.single and len(values) == 1 and mirror[0].utterance.said_at_us >= newest
+    if len(answered) >= len(values) == 1 and _within(values, [" ".join(answered)], question.language):
         return False
     several = (
         bool(answered) and not facts.answer[0].fact.single_valued and len({one.value[:1].isupper() for one in mirror}) == 1
     )
-    if several and len(answered) < len(mirrored) and _within(answered, mirrored, question.language):
+    if several and len(answered) < len(values) and _within(answered, values, question.language):
         # Of a list the rules have read a part.
         return True
     if facts.answer and any(_is_no_answer(one, slot, mirror, grammar) for one in facts.answer):
@@ -58,7 +67,7 @@ def mirror_answers(
         one.statement.said_at_us == said
         and ((one.subject, one.predicate) in about or same_object(one.fact.object_key, value, question.language))
         for one in held
-        for value in mirrored
+        for value in values
     )
     return said > newest and not read
 
@@ -73,16 +82,16 @@ def _of_its_predicates(held: Sequence[Held], question: Question, slot: Slot, gra
         one
         for one in held
         if question.predicates.get(one.predicate, 0.0) >= KNOWN
-        and (one.subject == SPEAKER if slot.own else any(alike(key, one.subject, grammar) for key in slot.keys))
+        and (one.subject == SPEAKER if slot.own else any_alike(slot.keys, one.subject, grammar))
     ]
 
 
 def _is_no_answer(one: Held, slot: Slot, mirror: Sequence[Mirrored], grammar: Grammar) -> bool:
     """Whether a fact gives back a word of the question, or is of another sort than what is asked for."""
     value = [lower_in(trim(word), grammar.code) for word in one.fact.value.split()]
-    if value and all(_any_alike((*slot.keys, *slot.optional), word, grammar) for word in value):
+    if value and all(any_alike((*slot.keys, *slot.optional), word, grammar) for word in value):
         return True
-    if any(_any_alike(slot.keys, word, grammar) for word in value):
+    if any(any_alike(slot.keys, word, grammar) for word in value):
         return True
     if slot.kind == WHO and not one.fact.value[:1].isupper():
         return any(other.value[:1].isupper() for other in mirror)
@@ -96,16 +105,12 @@ def _is_no_answer(one: Held, slot: Slot, mirror: Sequence[Mirrored], grammar: Gr
     )
 
 
-def _any_alike(keys: Sequence[str], word: str, grammar: Grammar) -> bool:
-    return any(alike(key, word, grammar) for key in keys)
-
-
 def _is_newer_measure(one: Held, slot: Slot, other: Mirrored, grammar: Grammar) -> bool:
     """Whether a fact says another number of the same unit, later: "100 mg", where "75 mg" had been said in full."""
     if slot.kind != AMOUNT or one.statement.said_at_us <= other.utterance.said_at_us or (slot.own and one.subject != SPEAKER):
         return False
     units = [word for word in other.value.casefold().split() if not word[:1].isdigit()]
-    return any(_any_alike(units, word, grammar) for word in one.fact.value.casefold().split())
+    return any(any_alike(units, word, grammar) for word in one.fact.value.casefold().split())
 
 
 def _counts(value: Sequence[str], grammar: Grammar) -> bool:
@@ -128,13 +133,13 @@ def _same_value(one: str, other: str, grammar: Grammar) -> bool:
     few, many = sorted(
         ([lower_in(trim(word), grammar.code) for word in text.split() if trim(word)] for text in (one, other)), key=len
     )
-    return bool(few) and all(_any_alike(many, word, grammar) for word in few)
+    return bool(few) and all(any_alike(many, word, grammar) for word in few)
 
 
 def _speaks_of_it(one: Held, question: Question, slot: Slot, grammar: Grammar) -> bool:
     """Whether a fact is of what the question asks: by a predicate that its wording means, or by all of its words."""
     whose = (*one.subject.split(), *one.predicate.partition(":")[2].split())
-    if slot.own and any(is_relation(word, grammar) and not _any_alike(slot.keys, word, grammar) for word in whose):
+    if slot.own and any(is_relation(word, grammar) and not any_alike(slot.keys, word, grammar) for word in whose):
         # Of somebody whom the question does not name.
         return False
     text = f"{one.subject} {one.predicate.replace('_', ' ').replace(':', ' ')} {one.fact.text} {one.fact.excerpt}"

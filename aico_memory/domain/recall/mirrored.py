@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.turkish_phrases import known_verbs
 from aico_memory.domain.formation.turkish_words import read_verb
-from aico_memory.domain.formation.when import HABIT
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.alike import alike, is_first_person, verbs_of
-from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.alike import alike, any_alike, is_first_person
 from aico_memory.domain.recall.segments import CONTRACTED, RETRACT, Segment, segments_of
-from aico_memory.domain.recall.slots import CLOCK, WHEN, Slot, fillers, is_relation, slot_of
+from aico_memory.domain.recall.slots import CLOCK, WHEN, Slot, fillers, is_relation
 
 ADD, END = "add", "end"
 # Endings of a name that tell whose something is.
@@ -46,19 +45,16 @@ class Mirrored:
     mode: str = ""
 
 
-def mirrored(question: Question, grammar: Grammar, said: Sequence[Utterance], as_of_us: int) -> list[Mirrored]:
+def mirrored(slot: Slot, asks_past: bool, grammar: Grammar, said: Sequence[Utterance], as_of_us: int) -> list[Mirrored]:
     """What the statements put where the question asks, as of then; empty where none says what it says."""
-    slot = slot_of(question, grammar)
-    if slot is None or question.yes_no:
-        return []
     told: list[list[Mirrored]] = []
     for utterance in sorted(said, key=lambda one: one.said_at_us):
-        told.extend(_told(slot, question, utterance, grammar, tuple(told)))
+        told.extend(_told(slot, asks_past, utterance, grammar, tuple(told)))
     return _standing(told, as_of_us)
 
 
 def _told(
-    slot: Slot, question: Question, utterance: Utterance, grammar: Grammar, before: Sequence[list[Mirrored]]
+    slot: Slot, asks_past: bool, utterance: Utterance, grammar: Grammar, before: Sequence[list[Mirrored]]
 ) -> Iterator[list[Mirrored]]:
     pieces = list(segments_of(utterance.text, grammar, utterance.said_at_us, utterance.zone))
     shared = [_shared(slot, piece, grammar) for piece in pieces]
@@ -71,12 +67,10 @@ def _told(
         corrects = piece.act == "correct" and bool(before) and bool(keys)
         if not (corrects or (_says_all(slot, piece, keys, found, grammar) and _is_of_whom(slot, piece, keys, grammar))):
             continue
-        if _is_over(slot, question, piece, grammar):
+        if _is_over(slot, asks_past, piece, grammar):
             continue
         places = frozenset(
-            at
-            for at, word in enumerate(piece.words)
-            if any(alike(key, word.low, grammar) for key in (*slot.keys, *slot.optional))
+            at for at, word in enumerate(piece.words) if any_alike((*slot.keys, *slot.optional), word.low, grammar)
         )
         values = fillers(slot, piece, places, grammar)
         if _is_denied(piece, grammar):
@@ -106,11 +100,11 @@ def _taken_back(slot: Slot, piece: Segment, keys: frozenset[str], before: Sequen
     return named or ([""] if keys.issuperset(slot.keys) else [])
 
 
-def _is_over(slot: Slot, question: Question, piece: Segment, grammar: Grammar) -> bool:
+def _is_over(slot: Slot, asks_past: bool, piece: Segment, grammar: Grammar) -> bool:
     """Whether it is told of a past, without a time, and asked of the present."""
-    if question.past or piece.times or grammar.parser == "turkish":
+    if asks_past or piece.times or grammar.parser == "turkish":
         return False
-    verbs = [word.low for word in piece.words if any(alike(key, word.low, grammar) for key in slot.keys)]
+    verbs = [word.low for word in piece.words if any_alike(slot.keys, word.low, grammar)]
     return any(grammar.tenses.get(low) == "past" for low in verbs)
 
 
@@ -126,7 +120,7 @@ def _is_of_whom(slot: Slot, piece: Segment, keys: frozenset[str], grammar: Gramm
         return slot.names <= keys or third
     if not slot.own:
         return True
-    own = {low for low in lows if any(alike(key, low, grammar) for key in slot.keys)}
+    own = {low for low in lows if any_alike(slot.keys, low, grammar)}
     mine = any(is_first_person(low.partition("'")[0], grammar) or is_first_person(low, grammar) for low in lows)
     strangers = any(is_relation(low, grammar) for low in lows if low not in own)
     whose = any(low.endswith(_WHOSE) and low not in own and low not in CONTRACTED for low in lows)
@@ -142,7 +136,7 @@ def _is_denied(piece: Segment, grammar: Grammar) -> bool:
         return True
     if grammar.parser != "turkish" or not piece.words:
         return False
-    verb = read_verb(piece.words[-1].low, verbs_of(grammar))
+    verb = read_verb(piece.words[-1].low, known_verbs(grammar))
     return verb is not None and verb.negated
 
 
@@ -150,8 +144,6 @@ def _bounds(slot: Slot, piece: Segment, said_at_us: int, grammar: Grammar) -> tu
     start, until = said_at_us, OPEN
     past = any(grammar.tenses.get(word.low) in ("past", "participle") for word in piece.words)
     for one in piece.times:
-        if one.kind == HABIT:
-            continue
         if one.kind in ("since", "held"):
             start = one.past[0]
         elif one.kind == "from":

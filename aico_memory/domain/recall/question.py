@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from aico_memory.domain.formation.german_endings import parts_of
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.turkish_phrases import own_noun
+from aico_memory.domain.formation.turkish_phrases import known_verbs, own_noun
 from aico_memory.domain.formation.turkish_words import genitive, read_verb
 from aico_memory.domain.formation.when import find_times
 from aico_memory.domain.formation.wording import even, lower_in, squeeze
@@ -80,7 +80,7 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
     if grammar.parser == "turkish":
         own = {own_noun(word, grammar) for word in said} - {""}
         if asks == "where" and any(
-            own_noun(word, grammar) and read_verb(word, frozenset(grammar.verbs)) is None and not word.startswith("nere")
+            own_noun(word, grammar) and read_verb(word, known_verbs(grammar)) is None and not word.startswith("nere")
             for word in said
         ):
             # "Pasaportum nerede?" asks for the thing, not for where its owner is.

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from aico_memory.domain.formation.acts import read_speech
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.statements import MAX_CHARACTERS
+from aico_memory.domain.formation.statements import BOUNDING, MAX_CHARACTERS
 from aico_memory.domain.formation.turkish_nominal import EXIST
-from aico_memory.domain.formation.turkish_words import open_stem, read_verb
-from aico_memory.domain.formation.when import HABIT, TimePhrase, find_times
+from aico_memory.domain.formation.turkish_phrases import verb_of
+from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, lower_in, own_words, readable, sentences, trim
-from aico_memory.domain.recall.alike import verbs_of
 
 _JOINING = {
     "english": frozenset({"and", "but", "so", "because", "while"}),
@@ -96,11 +95,7 @@ def _pieces(sentence: str, grammar: Grammar) -> list[str]:
 def _has_verb(words: Sequence[str], grammar: Grammar) -> bool:
     lowered = [lower_in(trim(word), grammar.code) for word in words]
     if grammar.parser == "turkish":
-        known = verbs_of(grammar)
-        return any(
-            low in EXIST or ((read_verb(low, known) or open_stem(low)) is not None and not _UNVOICED.search(low))
-            for low in lowered
-        )
+        return any(low in EXIST or (verb_of(low, grammar) is not None and not _UNVOICED.search(low)) for low in lowered)
     if grammar.parser == "english":
         # "live" is the infinitive and the present; behind "to" it is no verb of a clause.
         return any(
@@ -125,7 +120,7 @@ def _segment(piece: str, grammar: Grammar, said_at_us: int, zone: str, act: str)
         low = lower_in(trim(raw)[:_LONGEST], grammar.code)
         if not low:
             continue
-        bounding = any(one.kind not in ("at", "ago", "ahead", HABIT) for one in over)
+        bounding = any(one.kind in BOUNDING for one in over)
         timed = bool(over) or bool(_CLOCK.match(low)) or _is_day(low, grammar)
         words.append(Word(trim(raw), low, raw[-1] in ",;:", timed and not bounding, bounding))
     return Segment(tuple(words), times, act)

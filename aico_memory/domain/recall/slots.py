@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from aico_memory.domain.formation.frames import shorten
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.turkish_phrases import own_noun
-from aico_memory.domain.formation.turkish_words import genitive, open_stem, read_verb, split_case
+from aico_memory.domain.formation.turkish_phrases import own_noun, verb_of
+from aico_memory.domain.formation.turkish_words import genitive, split_case
 from aico_memory.domain.formation.wording import even, lower_in, squeeze, trim
-from aico_memory.domain.recall.alike import alike, is_first_person, verbs_of
+from aico_memory.domain.recall.alike import any_alike, is_first_person
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.segments import Segment, Word
 
@@ -55,10 +55,10 @@ class Slot:
 
 
 def slot_of(question: Question, grammar: Grammar) -> Slot | None:
-    """The question as a slot; None where it names nothing that a statement could share."""
+    """The question as a slot; None where it names nothing that a statement could share, or wants a yes."""
     words = [trim(word) for word in even(question.text).split() if trim(word)]
     lowered = [lower_in(word, grammar.code) for word in words]
-    if question.asks == OFTEN or not any(_asks(low, grammar) for low in lowered):
+    if question.yes_no or question.asks == OFTEN or not any(_asks(low, grammar) for low in lowered):
         return None
     kind, asked = _kind(lowered, question, grammar)
     keys: list[str] = []
@@ -88,8 +88,8 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
 
 
 def is_light(low: str, grammar: Grammar) -> bool:
-    """Whether it is a verb that says nothing by itself."""
-    return low in grammar.words["light_verbs"] or grammar.verbs.get(low) in grammar.words["light_verbs"]
+    """Whether it is a word, mostly a verb, that says nothing by itself."""
+    return low in grammar.words["light"] or grammar.verbs.get(low) in grammar.words["light"]
 
 
 def is_relation(low: str, grammar: Grammar) -> bool:
@@ -140,10 +140,9 @@ def _asks_last(lowered: Sequence[str], grammar: Grammar) -> bool:
 def _preposition(lowered: Sequence[str], grammar: Grammar) -> str:
     if grammar.parser == "turkish" or len(lowered) < 2:
         return ""
-    if _asks(lowered[0], grammar):
-        pass
-    elif lowered[0] in grammar.words["prepositions"] and lowered[1] in grammar.words["asking"]:
-        return lowered[0]
+    first, second = lowered[:2]
+    if first in grammar.words["prepositions"] and second in grammar.words["asking"] and not _asks(first, grammar):
+        return first
     return lowered[-1] if grammar.parser == "english" and lowered[-1] in grammar.words["prepositions"] else ""
 
 
@@ -164,7 +163,7 @@ def _with_sort(start: int, end: int, slot: Slot, words: Sequence[Word], grammar:
 
     def sort(at: int) -> bool:
         named = 0 <= at < len(words) and words[at].said[:1].isupper() and words[at].low not in grammar.words["determiners"]
-        return named and any(alike(one, words[at].low, grammar) for one in slot.optional)
+        return named and any_alike(slot.optional, words[at].low, grammar)
 
     if sort(start - 1):
         start -= 1
@@ -262,7 +261,7 @@ def _is_function(at: int, words: Sequence[Word], grammar: Grammar) -> bool:
         return False
     if grammar.parser == "turkish":
         last = at == len(words) - 1 or word.closes
-        return last and (read_verb(low, verbs_of(grammar)) or open_stem(low)) is not None
+        return last and verb_of(low, grammar) is not None
     return grammar.tenses.get(low) in _VERBAL
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.turkish_phrases import own_noun
+from aico_memory.domain.formation.turkish_phrases import known_verbs, own_noun
 from aico_memory.domain.formation.turkish_words import read_verb
 from aico_memory.domain.formation.wording import lower_in
 from aico_memory.domain.recall.groups import Group, head_of
@@ -159,7 +159,7 @@ def _common(nouns: frozenset[str]) -> re.Pattern[str]:
 def _unknown_in_turkish(question: Question, held: Sequence[Held], grammar: Grammar) -> bool:
     """ "Ali nerede yaşıyor?": a Turkish verb tells the person, and a question may begin with the name."""
     lowered = [lower_in(word, grammar.code) for word in _WORD.findall(question.text)]
-    verbs = frozenset(grammar.verbs)
+    verbs = known_verbs(grammar)
     for word in lowered:
         verb = read_verb(word, verbs)
         if _MINE.fullmatch(word) or own_noun(word, grammar) or (verb is not None and verb.first_person):

@@ -11,9 +11,10 @@ from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.when import to_us
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.choosing import mirror_answers
+from aico_memory.domain.recall.choosing import by_wording
 from aico_memory.domain.recall.mirrored import Mirrored, Utterance, mirrored
 from aico_memory.domain.recall.question import understand
+from aico_memory.domain.recall.slots import slot_of
 from aico_memory.domain.recall.timeline import Held, Statement, resolve
 
 Said = tuple[tuple[str, str], ...]
@@ -29,7 +30,9 @@ def utterances(said: Said) -> list[Utterance]:
 
 def mirror_of(language: str, said: Said, question: str, day: str, tables: FormationTables) -> list[Mirrored]:
     grammar = tables.grammars[language]
-    return mirrored(understand(question, grammar, tables, at_us(day), "UTC"), grammar, utterances(said), at_us(day))
+    read = understand(question, grammar, tables, at_us(day), "UTC")
+    slot = slot_of(read, grammar)
+    return [] if slot is None else mirrored(slot, read.past, grammar, utterances(said), at_us(day))
 
 
 def held_of(said: Said, tables: FormationTables) -> list[Held]:
@@ -46,10 +49,8 @@ def answer(language: str, said: Said, question: str, day: str, tables: Formation
     grammar, held = tables.grammars[language], held_of(said, tables)
     read = understand(question, grammar, tables, at_us(day), "UTC")
     facts = recalled(read, held, at_us(day), tables, lambda texts: [0.0] * len(texts), RecallFigures())
-    mirror = mirrored(read, grammar, utterances(said), at_us(day))
-    if mirror_answers(facts, mirror, held, read, grammar, at_us(day)):
-        return [one.value for one in mirror]
-    return [one.fact.value for one in facts.answer]
+    told = by_wording(facts, utterances(said), held, read, grammar, at_us(day))
+    return [one.value for one in told] or [one.fact.value for one in facts.answer]
 
 
 BINS: Said = (
