@@ -8,7 +8,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+from aico_memory.contracts.envelope import Event, make_record
+from aico_memory.contracts.v1 import semantic_pb2
+from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.errors import AicoMemoryError
+from aico_memory.ids import derive_id
 from aico_memory.log import get_logger
 
 _Report = TypeVar("_Report")
@@ -16,6 +20,15 @@ _Report = TypeVar("_Report")
 # Reports that are told at once.
 TOGETHER = 32
 log = get_logger(__name__)
+
+
+def memories_used(event: Event, memory_ids: Sequence[str], strong_ids: Sequence[str], at_us: int) -> OutgoingRecord:
+    """Says that the answer to a question used these memories, and which of them matched well; one a question."""
+    used = semantic_pb2.MemoriesUsed(
+        user_id=event.user, memory_ids=memory_ids, strong_ids=strong_ids, request_id=str(event.event_id), at_us=at_us
+    )
+    used_id = derive_id(event.event_id, "used")
+    return make_record(used, event_id=used_id, occurred_us=at_us, user=event.user, causation_id=event.event_id)
 
 
 class Reports(Generic[_Report]):

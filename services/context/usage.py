@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event, make_record
-from aico_memory.contracts.v1 import semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import working_pb2
 from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.domain.context.items import ContextItem
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
-from aico_memory.runtime.reporting import Reports
+from aico_memory.runtime.reporting import Reports, memories_used
 
 # A question, its conversation, and what its answer used.
 _Report = tuple[Event, str, Sequence[ContextItem]]
@@ -63,11 +62,8 @@ class UseReports:
         remembered = [item.id for item in items if item.tier != "working" and item.layer != "L2"]
         if not remembered:
             return None
-        used = semantic_pb2.MemoriesUsed(
-            user_id=event.user, memory_ids=remembered, request_id=str(event.event_id), at_us=now,
-            strong_ids=[item.id for item in items if item.answers or item.score >= self._strong],
-        )  # fmt: skip
-        return make_record(used, event_id=_id(event, "used"), occurred_us=now, user=event.user, causation_id=event.event_id)
+        strong = [item.id for item in items if item.answers or item.score >= self._strong]
+        return memories_used(event, remembered, strong, now)
 
 
 def _touched(reports: Sequence[_Report], now: int) -> Iterator[OutgoingRecord]:
@@ -98,10 +94,5 @@ def _touched(reports: Sequence[_Report], now: int) -> Iterator[OutgoingRecord]:
 
 
 def _touch(message: working_pb2.BufferTouched, event: Event) -> OutgoingRecord:
-    return make_record(
-        message, event_id=_id(event, "touched"), occurred_us=message.at_us, user=event.user, causation_id=event.event_id
-    )
-
-
-def _id(event: Event, purpose: str) -> uuid.UUID:
-    return derive_id(event.event_id, purpose)
+    touched_id = derive_id(event.event_id, "touched")
+    return make_record(message, event_id=touched_id, occurred_us=message.at_us, user=event.user, causation_id=event.event_id)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aico_memory.clock import Clock
-from aico_memory.contracts.envelope import Event, make_record
-from aico_memory.contracts.v1 import semantic_pb2
-from aico_memory.contracts.wire import OutgoingRecord
-from aico_memory.ids import derive_id
+from aico_memory.contracts.envelope import Event
 from aico_memory.runtime.ports import LinkPort
-from aico_memory.runtime.reporting import Reports
+from aico_memory.runtime.reporting import Reports, memories_used
 
 
 class RecallUses:
@@ -42,12 +39,4 @@ class RecallUses:
 
     def _tell(self, reports: Sequence[tuple[Event, Sequence[str]]]) -> None:
         now_us = self._clock.now_us()
-        self._link.publish([_used(event, memory_ids, now_us) for event, memory_ids in reports])
-
-
-def _used(event: Event, memory_ids: Sequence[str], now_us: int) -> OutgoingRecord:
-    used = semantic_pb2.MemoriesUsed(
-        user_id=event.user, memory_ids=memory_ids, strong_ids=memory_ids, request_id=str(event.event_id), at_us=now_us
-    )
-    used_id = derive_id(event.event_id, "used")
-    return make_record(used, event_id=used_id, occurred_us=now_us, user=event.user, causation_id=event.event_id)
+        self._link.publish([memories_used(event, memory_ids, memory_ids, now_us) for event, memory_ids in reports])
