@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -151,6 +151,7 @@ def _grammar(
         collectives={
             str(noun): frozenset(map(str, several)) for noun, several in (content["relations"].get("several") or {}).items()
         },
+        thesaurus=_thesaurus(content.get("thesaurus") or ()),
         templates=content.get("templates") or {},
         tellings=_tellings(tellings) if tellings else None,
         past=re.compile(content["questions"]["past"]) if "past" in content["questions"] else None,
@@ -163,6 +164,15 @@ def _grammar(
         ),
         beliefs=beliefs,
     )
+
+
+def _thesaurus(lists: Sequence[Sequence[str]]) -> dict[str, frozenset[str]]:
+    """Each word with the others of its lists."""
+    found: dict[str, set[str]] = {}
+    for words in lists:
+        for word in words:
+            found.setdefault(str(word), set()).update(str(other) for other in words if other != word)
+    return {word: frozenset(others) for word, others in found.items()}
 
 
 def _beliefs(content: Mapping[str, Any]) -> Beliefs:

@@ -119,6 +119,8 @@ class Grammar:
     collectives: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # mum -> mother
     synonyms: Mapping[str, str] = field(default_factory=dict)
+    # Word of a question -> other words that a statement may have for it.
+    thesaurus: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # Sentences that are said of the subject, for the standalone text.
     templates: Mapping[str, str] = field(default_factory=dict)
     # How one of several facts of a sentence is told by itself.

@@ -9,7 +9,8 @@ from functools import lru_cache
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_phrases import own_noun, verb_of
 from aico_memory.domain.formation.turkish_words import genitive
-from aico_memory.domain.recall.matching import stems
+from aico_memory.domain.recall.matching import covered, stems
+from aico_memory.domain.recall.thesaurus import meant_by
 
 _FOLDED = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "s"})
 # Consonants that soften before a vowel: kitap, kitabım.
@@ -22,6 +23,11 @@ _LEAST_ROOT = 3
 # The words of a question meet those of a hundred messages.
 @lru_cache(maxsize=65536)
 def alike(one: str, other: str, grammar: Grammar) -> bool:
+    """Whether the lower-case word `other` is a form of `one`, or of a word that may stand for it."""
+    return is_form(one, other, grammar) or any(is_form(meant, other, grammar) for meant in meant_by(one, grammar))
+
+
+def is_form(one: str, other: str, grammar: Grammar) -> bool:
     """Whether two lower-case words are forms of one."""
     if one == other:
         return True
@@ -86,3 +92,10 @@ def is_first_person(word: str, grammar: Grammar) -> bool:
 def any_alike(keys: Iterable[str], word: str, grammar: Grammar) -> bool:
     """Whether a lower-case word is a form of one of these."""
     return any(alike(key, word, grammar) for key in keys)
+
+
+def called(noun: str, words: Iterable[str], others: Iterable[str], grammar: Grammar) -> bool:
+    """Whether a Turkish question has each word of a noun, or another word for it, in whatever form."""
+    return grammar.parser == "turkish" and all(
+        covered([word], words, grammar.code) or any(is_form(other, word, grammar) for other in others) for word in noun.split()
+    )

@@ -10,9 +10,10 @@ from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.standing import COUNT
 from aico_memory.domain.memory import OPEN
+from aico_memory.domain.recall.alike import called
 from aico_memory.domain.recall.broader import answered_broadly
 from aico_memory.domain.recall.groups import Group, Recalled, grouped, head_of, kin
-from aico_memory.domain.recall.matching import covered, stems
+from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.subjects import known_by_name, names_a_stranger, subjects_of
@@ -154,16 +155,16 @@ def _noun_score(group: Group, question: Question, tables: FormationTables) -> fl
     if not noun:
         return _verb_score(group, question) if group.subject == SPEAKER else 0.0
     words = stems(noun, question.language)
-    shared = words & question.stems
-    if (words and words <= question.stems) or covered(noun.split(), question.words, question.language):
+    shared = words & question.meant
+    if (words and words <= question.meant) or called(noun, question.words, question.others, tables.grammars[question.language]):
         return 1.5 + 0.5 * len(words)
     core = stems(head_of(noun, question.language, tables), question.language)
-    if core and core <= question.stems:
+    if core and core <= question.meant:
         return 1.4 + 0.5 * len(core)
     if noun in question.relations:
         return 2.0
     if kind == "favourite" and any(
-        word in token or token in word for word in words for token in question.stems if len(token) > 3
+        word in token or token in word for word in words for token in question.meant if len(token) > 3
     ):
         return 1.6
     return 0.6 * len(shared) / max(1, len(words)) if shared else 0.0

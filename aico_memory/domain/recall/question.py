@@ -15,6 +15,7 @@ from aico_memory.domain.formation.when import find_times
 from aico_memory.domain.formation.wording import even, lower_in, squeeze
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.matching import stems
+from aico_memory.domain.recall.thesaurus import meant_by
 
 _GENITIVE = re.compile(r"[A-ZÄÖÜ]\w+[aeio]s")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -28,6 +29,9 @@ class Question:
     language: str
     words: frozenset[str]
     stems: frozenset[str]
+    # Other words for those of the question, and all stems with theirs.
+    others: frozenset[str]
+    meant: frozenset[str]
     # where | when | since | who | "" (what, which, yes or no)
     asks: str
     # Predicate -> how strongly the wording speaks for it.
@@ -54,13 +58,15 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
     lowered = lower_in(text, grammar.code)
     words = [match.group() for match in _WORD.finditer(text)]
     asks = next((kind for word, kind in grammar.asks if word.search(lowered)), "")
+    others = frozenset(other for word in words for other in meant_by(lower_in(word, grammar.code), grammar))
+    meant = " ".join([lowered, *sorted(others)])
     predicates: dict[str, float] = {}
     for name, predicate in tables.predicates.items():
         surface = predicate.surfaces.get(grammar.code)
         if surface is None or asks in predicate.not_asked:
             continue
         best = _fit(surface.ask, lowered)
-        if best == 0 and surface.nouns and _any_of(surface.nouns).search(lowered):
+        if best == 0 and surface.nouns and _any_of(surface.nouns).search(meant):
             best = 1.2
         if best:
             predicates[name] = best
@@ -74,6 +80,7 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         # "oğlum", "karımın": what is mine, whatever vowel it lost.
         bare = [genitive(word) or word for word in lowered.split()]
         mentioned |= {noun for word in bare if (noun := own_noun(word, grammar)) in grammar.relations}
+    mentioned |= {other for noun in mentioned for other in meant_by(noun, grammar) if other in grammar.relations}
     relations = frozenset(mentioned | {grammar.synonyms[noun] for noun in mentioned if noun in grammar.synonyms})
     names = frozenset(word.split("'")[0].casefold() for word in words[1:] if word[:1].isupper() and len(word) > 1)
     said = {match.group() for match in _WORD.finditer(lowered)}
@@ -98,7 +105,8 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         span = times[0].bounds(past=True)
         at_us = span[1] - 1 if span[1] - span[0] <= 26 * 3_600_000_000 else (span[0] + span[1]) // 2
     return Question(
-        text=text, language=grammar.code, words=frozenset(said), stems=told, asks=asks, predicates=predicates,
+        text=text, language=grammar.code, words=frozenset(said), stems=told, others=others,
+        meant=told | {stem for other in others for stem in stems(other, grammar.code)}, asks=asks, predicates=predicates,
         naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
         relations=relations, names=names,
         past=bool(grammar.past and grammar.past.search(lowered)),
