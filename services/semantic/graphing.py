@@ -11,7 +11,7 @@ from aico_memory.domain.graph.edges import Edge
 from aico_memory.domain.graph.entities import Entity, Identities, named
 from aico_memory.domain.graph.resolution import resolve
 from aico_memory.domain.memory import OPEN, Memory
-from aico_memory.domain.temporal.versions import version_of_memory
+from aico_memory.domain.temporal.versions import BELIEVED, version_of_memory
 from aico_memory.ids import derive_id
 from aico_memory.settings.memory_model import GraphSettings
 from aico_memory.stores.semantic.port import SemanticTransaction
@@ -32,7 +32,7 @@ class Graphing:
     def follow(self, transaction: SemanticTransaction, changed: Sequence[Known]) -> None:
         """Edges of these items as they are believed now; what waits for review states nothing yet."""
         stated = [one for one in changed if one.predicate and one.memory.status in _STATED and not one.memory.variant_of]
-        histories = transaction.histories([one.memory.memory_id for one in stated])
+        histories = transaction.histories([one.memory.memory_id for one in stated], BELIEVED)
         for item in stated:
             memory = item.memory
             edge = transaction.edge_of(memory.memory_id)

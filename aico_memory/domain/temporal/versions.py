@@ -21,6 +21,8 @@ from aico_memory.domain.memory import OPEN, Evolution, Memory
 VALID_FROM = "valid_from_us"
 VALID_UNTIL = "valid_until_us"
 STATUS = "status"
+# Of these fields the beliefs follow; of what else changes (confidence, utility) there is much more.
+BELIEVED = (VALID_FROM, VALID_UNTIL, STATUS)
 _HELD = frozenset({"active", "superseded", "expired"})
 
 
@@ -125,7 +127,7 @@ def version_of_memory(memory: Memory, changes: Sequence[Evolution] = (), cause: 
     (persistent) or until the end that stands in it (time-bounded). A variant is a
     weaker claim beside the one that is held, so it is not believed itself.
     """
-    of_it = (one for one in changes if one.what in {VALID_FROM, VALID_UNTIL, STATUS} and one.at_us >= memory.recorded_at_us)
+    of_it = (one for one in changes if one.what in BELIEVED and one.at_us >= memory.recorded_at_us)
     log = sorted(of_it, key=lambda one: (one.at_us, one.what))
     starts = [one for one in log if one.what == VALID_FROM]
     ends = [one for one in log if one.what == VALID_UNTIL]

@@ -120,8 +120,8 @@ class ItemReads(Protocol):
     def items_of_event(self, event_id: bytes) -> list[bytes]:
         """Items and records that rest on an event, by ascending id."""
 
-    def histories(self, memory_ids: Sequence[bytes]) -> dict[bytes, list[Evolution]]:
-        """The changes of each item, oldest first."""
+    def histories(self, memory_ids: Sequence[bytes], what: Collection[str] = ()) -> dict[bytes, list[Evolution]]:
+        """The changes of each item, oldest first; `what`: of these fields only."""
 
     def relations(self, memory_ids: Sequence[bytes]) -> list[Relation]:
         """Relations that touch any of these items, by key."""

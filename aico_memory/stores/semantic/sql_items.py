@@ -41,9 +41,7 @@ _VECTORS_OF = (
     f"CROSS JOIN memory m ON m.memory_id = unhex(j.value) {_VECTOR_OF_M} WHERE f.fingerprint = ?"
 )
 _RELATIONS = "SELECT r.subject, r.type, r.object, r.confidence, r.at_us FROM relation r"
-_EVOLUTION = (
-    f"SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id IN {IN_LISTED} ORDER BY at_us, cause, what"
-)
+_EVOLUTION = f"SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id IN {IN_LISTED}{{}} ORDER BY at_us, cause, what"
 _STATEMENT = "SELECT s.owner, s.statement_id, s.state, s.body FROM statement s"
 _ORDER = "s.said_at_us DESC, s.heard DESC, s.event_id DESC, s.place DESC"
 
@@ -201,13 +199,14 @@ class SqlItemReads:
             found = connection.execute("SELECT DISTINCT memory_id FROM evidence WHERE event_id = ? ORDER BY 1", (event_id,))
             return [memory_id for (memory_id,) in found]
 
-    def histories(self, memory_ids: Sequence[bytes]) -> dict[bytes, list[Evolution]]:
+    def histories(self, memory_ids: Sequence[bytes], what: Collection[str] = ()) -> dict[bytes, list[Evolution]]:
+        chosen = f" AND what IN ({', '.join('?' for _ in what)})" if what else ""
         found: dict[bytes, list[Evolution]] = {memory_id: [] for memory_id in memory_ids}
         with self._reading() as connection:
             owners = dict(connection.execute(
                 f"SELECT memory_id, owner FROM memory WHERE memory_id IN {IN_LISTED}", (listed(memory_ids),)
             ).fetchall())  # fmt: skip
-            lines = connection.execute(_EVOLUTION, (listed(memory_ids),)).fetchall()
+            lines = connection.execute(_EVOLUTION.format(chosen), (listed(memory_ids), *what)).fetchall()
         for line in lines:
             try:
                 found[line[0]].append(rows.open_evolution(line, self._unsealing().sealer(owners[line[0]], create=False)))

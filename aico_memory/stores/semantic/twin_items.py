@@ -196,8 +196,9 @@ class TwinItemReads:
     def items_of_event(self, event_id: bytes) -> list[bytes]:
         return sorted({one.memory_id for one in self.tables.evidence.values() if one.event_id == event_id})
 
-    def histories(self, memory_ids: Sequence[bytes]) -> dict[bytes, list[Evolution]]:
-        every = sorted(self.tables.evolution.values(), key=lambda one: (one.at_us, one.cause, one.what))
+    def histories(self, memory_ids: Sequence[bytes], what: Collection[str] = ()) -> dict[bytes, list[Evolution]]:
+        every = [one for one in self.tables.evolution.values() if not what or one.what in what]
+        every.sort(key=lambda one: (one.at_us, one.cause, one.what))
         return {memory_id: [one for one in every if one.memory_id == memory_id] for memory_id in memory_ids}
 
     def relations(self, memory_ids: Sequence[bytes]) -> list[Relation]:

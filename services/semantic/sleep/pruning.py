@@ -15,7 +15,7 @@ from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.sleep.names import VARIANTS
 from aico_memory.domain.sleep.tidying import given_up, invalidated, one_entity
 from aico_memory.domain.temporal.evolution import differences
-from aico_memory.domain.temporal.versions import version_of_memory
+from aico_memory.domain.temporal.versions import BELIEVED, version_of_memory
 from aico_memory.ids import derive_id
 from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.write_path import TagSettings
@@ -105,7 +105,7 @@ class Variants:
 def edges_behind(transaction: SemanticTransaction, items: Sequence[Known]) -> list[Known]:
     """Items whose edge says something else of its validity than what is believed of the item."""
     stated = [one for one in items if one.predicate and not one.memory.variant_of]
-    histories = transaction.histories([one.memory.memory_id for one in stated])
+    histories = transaction.histories([one.memory.memory_id for one in stated], BELIEVED)
     behind = []
     for one in stated:
         edge = transaction.edge_of(one.memory.memory_id)

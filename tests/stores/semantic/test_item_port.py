@@ -130,6 +130,9 @@ def test_a_history_is_replaced_where_statements_wrote_it_and_stays_where_others_
         ("confidence", by_statement), ("valid_until_us", by_statement), ("status", by_operator),
     ]  # fmt: skip
     assert store.histories([memory_id(1)])[memory_id(1)] == store.evolution(memory_id(1))
+    chosen = store.histories([memory_id(1), memory_id(2)], ("status", "confidence"))
+    assert [one.what for one in chosen[memory_id(1)]] == ["confidence", "status"]
+    assert chosen[memory_id(2)] == []
 
 
 def test_a_relation_stands_once_until_it_is_pruned(store):
