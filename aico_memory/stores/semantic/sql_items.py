@@ -41,7 +41,10 @@ _VECTORS_OF = (
     f"CROSS JOIN memory m ON m.memory_id = unhex(j.value) {_VECTOR_OF_M} WHERE f.fingerprint = ?"
 )
 _RELATIONS = "SELECT r.subject, r.type, r.object, r.confidence, r.at_us FROM relation r"
-_EVOLUTION = f"SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id IN {IN_LISTED}{{}} ORDER BY at_us, cause, what"
+_EVOLUTION = (
+    f"SELECT memory_id, cause, what, at_us, detail FROM evolution WHERE memory_id IN {IN_LISTED}{{}} "
+    "ORDER BY at_us, cause, what"
+)
 _STATEMENT = "SELECT s.owner, s.statement_id, s.state, s.body FROM statement s"
 _ORDER = "s.said_at_us DESC, s.heard DESC, s.event_id DESC, s.place DESC"
 
