@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 NAMES = ("Ada", "Bruno", "Chen", "Dilek", "Emre", "Farah", "Greta", "Hugo", "Ines", "Jonas", "Kemal", "Lena")
 PLACES = ("Bristol", "Izmir", "Leipzig", "Porto", "Osaka", "Tromsø", "Valencia", "Krakow", "Ghent", "Adana")
 THINGS = (
     "bicycle", "greenhouse", "telescope", "violin", "tax return", "kayak", "bookshelf", "irrigation pump", "passport",
     "sourdough starter", "camera", "printer", "allotment", "router", "winter coat", "sewing machine", "chess set",
+)  # fmt: skip
+# Where a thing is: whoever tells a hundred thousand things does not give seventeen of them a new code seven hundred times.
+WHEREABOUTS = (
+    "attic", "balcony", "barn", "basement", "bathroom", "beach hut", "bedroom", "boathouse", "bungalow", "cabin", "canteen",
+    "caravan", "cellar", "chalet", "classroom", "club", "conservatory", "corridor", "cottage", "courtyard", "den",
+    "dining room",
+    "farm", "garage", "garden", "greenhouse", "guest room", "gym", "hallway", "hayloft", "holiday flat", "hut", "kitchen",
+    "laundry", "library", "lobby", "loft", "mill", "museum", "nursery", "office", "orchard", "pantry", "pavilion", "porch",
+    "rectory", "sauna", "school", "shed", "shop", "spare room", "stable", "studio", "study", "summer house", "terrace",
+    "vestry", "village hall", "workshop", "yard",
 )  # fmt: skip
 FRAMES = (
     "{name} told me that the {thing} in {place} has to be repaired before {day} {number}.",
@@ -25,17 +35,22 @@ COLOURS = ("red", "blue", "dark green", "yellow", "grey", "striped")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def sentences(rng: random.Random) -> Iterator[str]:
-    """An endless stream of messages."""
+def sentences(rng: random.Random, things: Sequence[str] = THINGS) -> Iterator[str]:
+    """An endless stream of messages about some things."""
     while True:
         yield rng.choice(FRAMES).format(
             name=rng.choice(NAMES),
             place=rng.choice(PLACES),
-            thing=rng.choice(THINGS),
+            thing=rng.choice(things),
             colour=rng.choice(COLOURS),
             day=rng.choice(DAYS),
             number=rng.randint(1, 9999),
         )
+
+
+def many_things() -> tuple[str, ...]:
+    """Each thing in each place of a house or a village: 1,020 of them."""
+    return tuple(f"{where} {thing}" for thing in THINGS for where in WHEREABOUTS)
 
 
 def questions(rng: random.Random) -> Iterator[str]:

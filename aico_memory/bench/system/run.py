@@ -22,12 +22,14 @@ from typing import Any
 
 import psutil
 
-from aico_memory.bench.chatter import questions, sentences
+from aico_memory.bench.chatter import many_things, questions, sentences
 from aico_memory.bench.statistics import Spread, percentile, spread
 from aico_memory.client import MemoryClient
 
 Progress = Callable[[str], None]
 BATCH = 250
+# Of more messages than this at once, each speaks of one of a thousand things instead of seventeen.
+FEW = 10_000
 MEBIBYTE = 2**20
 COMMAND = (sys.executable, "-m", "aico_memory.cli")
 ONE = "bench"
@@ -112,6 +114,7 @@ class _Bench:
         self._plan = plan
         self._say = progress
         self._texts = sentences(random.Random(plan.seed))
+        self._wide = sentences(random.Random(plan.seed + 4), many_things())
         self._questions = questions(random.Random(plan.seed + 1))
         self._rng = random.Random(plan.seed + 2)
 
@@ -137,7 +140,7 @@ class _Bench:
         start = time.monotonic()
         for user in users:
             for at in range(0, each, BATCH):
-                texts = itertools.islice(self._texts, min(BATCH, each - at))
+                texts = itertools.islice(self._texts if each <= FEW else self._wide, min(BATCH, each - at))
                 batch = [{"role": "user", "content": text} for text in texts]
                 self._client.add(batch, user_id=user, session_id=f"s{at // 500}")
         published = time.monotonic() - start
