@@ -14,11 +14,11 @@ _CONTRACTIONS = (
     (re.compile(r"'ve\b", re.I), " have"), (re.compile(r"'ll\b", re.I), " will"), (re.compile(r"\b(I|we|you|he|she|they)'d\b", re.I), r"\1 would"),  # noqa: E501
     (re.compile(r"'s (got|been|moved|gone|switched|started|left|lost|become|had|changed|retired|died|passed|quit|bought|sold|swapped|dropped|stopped|joined|decided|finished|adopted|traded|replaced|given|taken|picked|packed|turned|graduated)\b", re.I), r" has \1"),  # noqa: E501
     (re.compile(r"\b(he|she|it|that|there|what|who|where|here|everyone|everybody|everything|someone|somebody|nobody)'s\b", re.I), r"\1 is"),  # noqa: E501
-    (re.compile(r"\b(at|in|with) (a|an|the|my) (\w+)'s\b", re.I), r"\1 \2 \3"),
+    (re.compile(r"\b(at|in|with) (a|an|the|my|our) (\w+(?: (?-i:[A-Z])\w+)?)'s\b", re.I), r"\1 \2 \3"),
     (re.compile(r"(?<=\w)'s (?=(?:a|an|the|now|not|in|at|(?!(?:wedding|meeting|evening|morning|training|building|thing|things|clothing|ring|king|spring|string|wing|ceiling|reading|painting|offering|housewarming|christening|hearing|viewing|fitting|screening|darling|sibling|being|outing|earring|feeling|drawing|parking|clothing|cooking|spelling)\b)\w+ing|no|allergic|vegan|vegetarian|veggie|from|on|called|named|pregnant|married|engaged|single|due|with|just|also|still|currently|postponed|cancelled|really|always|under|behind|next|near|inside|upstairs|downstairs|\d+(?=$|[,.!]| now| years))\b)", re.I), " is "),  # noqa: E501
     (re.compile(r"(?<=\w)'s (?=(?:\w+ed|done|gone|off|over|sold|ready|back)(?:$|[,.;!]| (?:now|and|so|but|because|again)\b))", re.I), " is "),  # noqa: E501
     (re.compile(r"\b(gon)na\b", re.I), "going to"), (re.compile(r"\bwanna\b", re.I), "want to"),
-    (re.compile(r"\b(?:have|has|had) got (?!to\b)", re.I), "have "),
+    (re.compile(r"\b(?:have|has|had) got (?!(?:to|into|rid|shot|back|over|used|hooked|married|engaged|divorced|hired|fired|promoted|better)\b)", re.I), "have "),  # noqa: E501
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ _WITH_ARTICLE = {
     "in": ("im", "ins"), "an": ("am", "ans"), "auf": ("aufs",), "bei": ("beim",), "zu": ("zum", "zur"), "von": ("vom",),
     "für": ("fürs",), "über": ("übers",), "um": ("ums",),
 }  # fmt: skip
+_FINISHED = frozenset({"past", "participle", "progressive"})
 _VERBAL = frozenset({"present", "past", "both", "two", "participle", "infinitive", "progressive"})
 
 
@@ -256,6 +257,10 @@ def _is_function(at: int, words: Sequence[Word], grammar: Grammar) -> bool:
         return True
     if is_relation(low, grammar) or (at and word.said[:1].isupper() and is_relation(words[at - 1].low, grammar)):
         # "my sister Ana": who that is, is asked for by other words.
+        return True
+    told = grammar.parser == "english" and grammar.tenses.get(low) in _FINISHED
+    if at == 0 and told and low not in grammar.words["nouns_too"]:
+        # "Picked up our puppy": the capital is that of the sentence.
         return True
     if not word.said[:1].islower():
         return False
