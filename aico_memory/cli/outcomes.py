@@ -12,6 +12,7 @@ from aico_memory.cli.app import app, command, group
 from aico_memory.cli.behavior import PANEL
 from aico_memory.cli.face import Face, face_of
 from aico_memory.cli.memory import User
+from aico_memory.domain.advisor.outcome import OUTCOMES
 from aico_memory.errors import InvalidMessage
 
 outcomes = group("outcomes", "What became of suggestions, in as much detail as is needed.", PANEL)
@@ -42,6 +43,8 @@ def record(
     decided: Annotated[str | None, typer.Option(help="ISO time.")] = None,
 ) -> None:
     """Record what became of a suggestion."""
+    if value in OUTCOMES:
+        raise InvalidMessage(f"{value!r} is what became of it, not the key of a target", f"Say: --outcome {value}")
     face = face_of(context)
     with face.client() as client:
         found = client.record_outcome(

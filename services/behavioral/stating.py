@@ -59,7 +59,7 @@ def apply_stated(rows: BehavioralRows, change: Evolution, weight: float) -> None
     """Put the stated value into its bucket; without a bucket tell the wish of the person.
 
     What is said of all situations goes into every bucket that there is: a thumb that arrives late may have begun one
-    that the statement did not know.
+    that the statement did not know. It takes the place of what was said of them before, wish and all.
     """
     if change.bucket is not None:
         known = rows.preference(change.user, change.bucket)
@@ -68,11 +68,19 @@ def apply_stated(rows: BehavioralRows, change: Evolution, weight: float) -> None
     if change.what == EVERYWHERE:
         for bucket, known in rows.preferences(change.user).items():
             rows.put_preference(change.user, bucket, _with(known, change), change.at_us)
-        rows.put_stated_style(change.user, _with(rows.stated_style(change.user), change))
-    if change.new_value != NEUTRAL_VALUE:
-        standing = {wish.dimension: wish for wish in rows.wishes(change.user)}.get(change.subject, Wish(change.subject))
-        direction = 1 if change.new_value > NEUTRAL_VALUE else -1
-        rows.put_wish(change.user, with_wish(standing, direction, weight))
+        before = rows.stated_style(change.user)
+        rows.put_stated_style(change.user, _with(before, change))
+        _wish(rows, change, before.dimensions[DIMENSIONS.index(change.subject)], -weight)
+    _wish(rows, change, change.new_value, weight)
+
+
+def _wish(rows: BehavioralRows, change: Evolution, value: float, weight: float) -> None:
+    """Count a wish towards a value; a negative weight takes one back."""
+    if value == NEUTRAL_VALUE:
+        return
+    standing = {wish.dimension: wish for wish in rows.wishes(change.user)}.get(change.subject, Wish(change.subject))
+    counted = with_wish(standing, 1 if value > NEUTRAL_VALUE else -1, weight)
+    rows.put_wish(change.user, replace(counted, more=max(counted.more, 0.0), less=max(counted.less, 0.0)))
 
 
 def _with(known: Preference, change: Evolution) -> Preference:

@@ -87,6 +87,30 @@ def test_a_statement_for_all_is_one_wish_and_no_more(tmp_path, worker):
     assert [(one["dimension"], one["more"]) for one in wishes] == [("verbosity", 0.0)]
 
 
+def test_what_is_stated_again_is_still_one_wish_and_a_reset_of_all_takes_it_back(tmp_path, worker):
+    untold = slope(worker, "verbosity")
+    state(worker, style={"verbosity": 0.1})
+    once = slope(worker, "verbosity")
+    state(worker, style={"verbosity": 0.2})
+    assert slope(worker, "verbosity") == once != untold
+    state(worker, style={"verbosity": 0.9})
+    other = Worker(MemoryBehavioralStore(), tmp_path / "other")
+    other.consent()
+    state(other, style={"verbosity": 0.9})
+    assert slope(worker, "verbosity") == slope(other, "verbosity") > untold
+    state(worker, reset=True)
+    assert slope(worker, "verbosity") == untold
+
+
+def test_a_reset_leaves_what_thumbs_have_wished(tmp_path, worker):
+    worker.feedback("detailed_explanation", -1, reason="too_verbose")
+    wished = slope(worker, "verbosity")
+    state(worker, style={"verbosity": 0.9})
+    assert slope(worker, "verbosity") != wished
+    state(worker, reset=True)
+    assert slope(worker, "verbosity") == pytest.approx(wished)
+
+
 def test_the_newest_statement_holds_and_a_reset_of_all_ends_it(worker):
     state(worker, style={"verbosity": 0.1, "structure": 0.9})
     state(worker, style={"verbosity": 0.3})

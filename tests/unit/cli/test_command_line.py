@@ -230,3 +230,8 @@ def test_two_exports_are_compared_by_content(home: Home, tmp_path: Path, capsys:
 def test_tables_in_a_pipe_are_not_cut(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     Face(home).table(("a",), [["x" * 300]])
     assert "x" * 300 in capsys.readouterr().out
+
+
+def test_an_outcome_in_the_place_of_the_target_is_not_recorded_as_one(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("outcomes", "record", "s1", "add_habit", "rejected") == Exit.USAGE
+    assert "--outcome rejected" in capsys.readouterr().err
