@@ -54,6 +54,7 @@ from aico_memory.domain.formation.parties import is_somebody, mentioned
 from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
 from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
+from aico_memory.domain.formation.turkish_context import spelled
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import calmly, even, is_value, lower_in, own_words, sentences, squeeze
@@ -73,6 +74,8 @@ def read_statements(
 ) -> Statements:
     """All statements of a message; `recent` are the messages before it, the newest last."""
     text = same_days(with_names(text[:MAX_CHARACTERS], recent, grammar), recent, grammar)
+    if grammar.parser == "turkish":
+        text = spelled(text, recent)
     result = Statements(text=text, last_party=_spoken_of(text, grammar, tables, said_at_us, zone, recent))
     for sentence in sentences(plainer(text, grammar), grammar.marks["opens_sentence"])[:MAX_SENTENCES]:
         _sentence(result, sentence, grammar, tables, said_at_us, zone, recent)

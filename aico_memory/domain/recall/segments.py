@@ -66,8 +66,14 @@ def segments_of(text: str, grammar: Grammar, said_at_us: int, zone: str) -> Iter
         speech = read_speech(sentence, grammar)
         if speech.act != RETRACT and (speech.silent or sentence.endswith("?") or _is_unsure(sentence, grammar)):
             continue
-        for piece in _pieces(sentence, grammar):
+        for piece in _pieces(_without_request(sentence, grammar), grammar):
             yield _segment(piece, grammar, said_at_us, zone, speech.act)
+
+
+def _without_request(sentence: str, grammar: Grammar) -> str:
+    """ "Please note: the door code is 4471" without its request."""
+    match = next((found for mark in grammar.marks["explicit"] if (found := mark.match(sentence))), None)
+    return sentence[match.end() :] if match and match.end() < len(sentence) else sentence
 
 
 def _is_unsure(sentence: str, grammar: Grammar) -> bool:

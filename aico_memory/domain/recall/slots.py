@@ -126,6 +126,7 @@ def _within(lowered: Sequence[str], at: int, match: re.Match[str]) -> bool:
 def _is_single(sort: Sequence[str], grammar: Grammar) -> bool:
     """Whether the noun behind "which" is no plural; German does not tell."""
     plural = {"english": _MANY_ENGLISH, "turkish": _MANY_TURKISH}.get(grammar.parser)
+    sort = [low for low in sort if low not in grammar.words["name_nouns"]]
     return bool(sort) and plural is not None and not any(plural.search(low) for low in sort)
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.turkish_phrases import known_verbs, own_noun
-from aico_memory.domain.formation.turkish_words import read_verb
+from aico_memory.domain.formation.turkish_words import genitive, read_verb
 from aico_memory.domain.formation.wording import lower_in
 from aico_memory.domain.recall.groups import Group, head_of
 from aico_memory.domain.recall.matching import covered, same_head, stems
@@ -109,8 +109,11 @@ def subjects_of(question: Question, groups: Sequence[Group], tables: FormationTa
             )
             # Turkish stems of "abla" and "abi" are one.
             stemmed = question.language != "tr" or noun not in tables.grammars["tr"].relations
+            # "Üst komşum": all of a longer name.
+            longer = " " in noun and set(noun.split()) <= question.words
             if mine & question.relations or (
-                noun and (noun in question.relations or (stemmed and stems(noun, question.language) <= question.stems))
+                noun
+                and (longer or noun in question.relations or (stemmed and stems(noun, question.language) <= question.stems))
             ):
                 found.update(
                     one.fact.value.casefold()
@@ -162,7 +165,7 @@ def _unknown_in_turkish(question: Question, held: Sequence[Held], grammar: Gramm
     verbs = known_verbs(grammar)
     for word in lowered:
         verb = read_verb(word, verbs)
-        if _MINE.fullmatch(word) or own_noun(word, grammar) or (verb is not None and verb.first_person):
+        if _MINE.fullmatch(word) or own_noun(genitive(word) or word, grammar) or (verb is not None and verb.first_person):
             return False
     known = frozenset().union(*(grammar.words[name] for name in _NO_NAMES), grammar.calendar.weekdays, grammar.calendar.months)
     named = {lower_in(match["name"], grammar.code) for match in _CAPITAL.finditer(question.text)}

@@ -1,0 +1,98 @@
+"""Turkish sentences that leave out what the messages before them named: "babamınki de 3 Haziran", "yerine Aylin geldi"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# Messages before this one that are looked at, and letters of each.
+RECENT, _READ = 6, 1_000
+_UPPER = "A-ZÇĞİÖŞÜ"
+_SOMEBODY = rf"[{_UPPER}][\wçğıöşü]+(?: (?:[Hh]anım|[Bb]ey|[Hh]oca|[Uu]sta|[{_UPPER}][\wçğıöşü]+))?"
+_DOSE = r"\d[\d.,]* ?(?:mg|gr|gram|ml|mcg|miligram|damla|ünite|puf)"
+_BEGINS = r"(?:^|(?<=[.!?] )|(?<=, ))"
+
+# "Babamınki de 3 Haziran", behind "annemin doğum günü 14 Kasım".
+_THEIRS = re.compile(rf"(?i){_BEGINS}(?P<k>[^\W\d]+?m[ıiuü]n)ki(?:si)? (?:de |da |ise )?(?=\S)")
+_WHOSE = re.compile(r"(?i)\b[^\W\d]+m[ıiuü]n (?P<n>(?:[^\W\d]+ )?[^\W\d]{2,}[ıiuü]) (?=\d|(?-i:[A-ZÇĞİÖŞÜ]))")
+
+# "Yerine Aylin Hanım geldi", behind "Selim Bey emekli oldu".
+_SUCCESSOR = re.compile(
+    rf"{_BEGINS}(?:[Aa]rtık |[Şş]imdi )?(?:[Oo]nun )?[Yy]erine (?:de )?(?:artık |şimdi |yeni |birisi,? )*(?P<v>{_SOMEBODY})"
+    r"(?: adında \w+| diye \w+)? (?:geldi|getirildi|atandı|geçti|başladı|bakıyor|bakacak|gelecek|geliyor|alındı|seçildi)"
+)
+_LEFT = re.compile(
+    rf"(?P<o>{_SOMEBODY})(?:'n?[ıiuü]n)? [^.!?]*?\b(?:emekli|ayrıl\w+|istifa|son gün\w*|tayin\w*|gitti|gidiyor|taşın\w+|öldü"
+    r"|vefat|izne|izni\w*|terfi|kovul\w+|bırak\w+|başka [^\W\d]+ geçti|geçti|çıkarıldı)\b"
+)
+
+# "İlacı bugünden itibaren 10 mg alacağım", "7,5 mg'a indirdi doktor", behind what the medicine is for.
+_MEDICINE = re.compile(
+    r"(?i)\b(?:(?P<for>[^\W\d]+?)(?:[ıiuü]m|m)? için (?:bana )?(?:bir )?ilaç|(?P<kind>[^\W\d]{3,}) ilac[ıi])\b|"
+    rf"{_DOSE} (?P<drug>[^\W\d]{{4,}}) (?:al|kullan|iç)[ıiuü]yor"
+)
+_DOSE_TAKEN = re.compile(
+    rf"(?i){_BEGINS}(?:artık )?(?:ilac[ıi](?:m[ıi])?|doz(?:u|um|umu|unu)?|ilac[ıi]m[ıi]n dozu(?:nu)?) "
+    rf"(?P<t>[^.!?\d,]*itibaren )?(?:artık |günde |bugün )*(?P<v>{_DOSE})[^.!?]*"
+)
+_DOSE_MOVED = re.compile(
+    rf"(?i){_BEGINS}[^.!?]{{0,60}}?(?<![\d.,])(?P<v>{_DOSE})'?[ae]? "
+    r"(?:indir|çıkar|düşür|yükselt|artır|çek|geç|çık|in)\w*[^.!?]*"
+)
+
+# "Yeni kod 9052", behind "apartmanın şifresi 4471".
+_NEW_CODE = re.compile(r"(?i)\byeni (?:kod|şifre|parola|pin)(?:u|ü|si|sı|um|m|umuz|miz)? (?:artık |ise )?(?P<v>[a-z]*\d\w*)")
+_OF_IT = {"şifre": "şifresi", "kod": "kodu", "parola": "parolası", "pin": "pini"}
+_CODE_OF = re.compile(
+    r"(?i)\b(?P<n>[^\W\d]{3,}?)(?:n?[ıiuü]n|s[ıi]n[ıi]n)? (?:giriş )?(?P<c>şifre|kod|parola|pin)"
+    r"(?:su|u|si|i|sı|unu|sini|sını)\b"
+)
+
+
+def spelled(text: str, recent: Sequence[str]) -> str:
+    """The text with what it leaves out put in, as the newest message before it that names such a thing has it."""
+    before = [one[:_READ] for one in reversed(recent[-RECENT:])]
+    for resolve in (_theirs, _in_the_place, _doses, _codes):
+        text = resolve(text, before)
+    return text
+
+
+def _theirs(text: str, before: Sequence[str]) -> str:
+    if not _THEIRS.search(text):
+        return text
+    noun = next((found["n"] for one in before if (found := _WHOSE.search(one))), "")
+    return _THEIRS.sub(rf"\g<k> {noun} ", text) if noun else text
+
+
+def _in_the_place(text: str, before: Sequence[str]) -> str:
+    match = _SUCCESSOR.search(text)
+    if match is None:
+        return text
+    left = next((found["o"] for one in (text[: match.start()], *before) if (found := _LEFT.search(one))), "")
+    if not left or left == match["v"]:
+        return text
+    return f"{text[: match.start()]}{left} yerine {match['v']} var{text[match.end() :]}"
+
+
+def _doses(text: str, before: Sequence[str]) -> str:
+    match = _DOSE_TAKEN.search(text) or _DOSE_MOVED.search(text)
+    if match is None or _MEDICINE.search(text):
+        return text
+    known = next((found for one in before if (found := _MEDICINE.search(one))), None)
+    if known is None:
+        return text
+    since = match.groupdict().get("t") or ""
+    told = (
+        f"artık {match['v']} {known['drug']} alıyorum"
+        if known["drug"]
+        else f"{known['for'] or known['kind']} ilacımın dozu {match['v']}"
+    )
+    return f"{text[: match.start()]}{since}{told}{text[match.end() :]}"
+
+
+def _codes(text: str, before: Sequence[str]) -> str:
+    match = _NEW_CODE.search(text)
+    known = next((found for one in before if (found := _CODE_OF.search(one))), None) if match else None
+    if match is None or known is None or known["n"].casefold() in ("yeni", "bir"):
+        return text
+    return f"{text[: match.start()]}{known['n']} {_OF_IT[known['c'].casefold()]} {match['v']}{text[match.end() :]}"
