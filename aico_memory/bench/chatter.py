@@ -31,14 +31,16 @@ FRAMES = (
     "Could you order {number} of them? The {thing} from {place} arrived broken again.",
     "{name} and I argued about the {thing}; I still think {colour} was the better choice.",
 )
+# Those that state no fact for the rules: such a message makes a record and nothing else.
+PLAIN_FRAMES = (FRAMES[0], FRAMES[5], FRAMES[6], FRAMES[7])
 COLOURS = ("red", "blue", "dark green", "yellow", "grey", "striped")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def sentences(rng: random.Random, things: Sequence[str] = THINGS) -> Iterator[str]:
+def sentences(rng: random.Random, things: Sequence[str] = THINGS, frames: Sequence[str] = FRAMES) -> Iterator[str]:
     """An endless stream of messages about some things."""
     while True:
-        yield rng.choice(FRAMES).format(
+        yield rng.choice(frames).format(
             name=rng.choice(NAMES),
             place=rng.choice(PLACES),
             thing=rng.choice(things),

@@ -24,11 +24,15 @@ def system(
     writes: Annotated[
         float, typer.Option(help="Ask each size again while so many messages a second are written; 0: not.", min=0, max=1000)
     ] = 0.0,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Where over 10,000 messages are stored at once, they state nothing: records only.")
+    ] = False,
     seed: Seed = 1,
 ) -> None:
     """Context over the bus by stage, and the memory of every process, on a deployment of its own.
 
-    Messages become searchable at 60 to 70 a second on two cores: 100,000 of one user or of 1,000 take half an hour.
+    Messages become searchable at 60 to 70 a second on two cores: 100,000 of one user or of 1,000 take half an hour, with
+    `--plain` a third of it.
     """
     from aico_memory.bench.system.report import as_json, show
     from aico_memory.bench.system.run import Plan, run_system
@@ -36,7 +40,7 @@ def system(
     face = face_of(context)
     with progress_of(face) as progress:
         chosen = tuple(sorted(sizes)) if sizes is not None else (1_000, 10_000)
-        rows, ready = run_system(Plan(chosen, questions, runs, seed, users, each, writes), progress)
+        rows, ready = run_system(Plan(chosen, questions, runs, seed, users, each, writes, plain), progress)
     machine = describe_machine()
     face.show(as_json(machine, rows, ready), lambda _: show(face.out, machine, rows, ready))
 

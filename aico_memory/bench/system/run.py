@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from aico_memory.bench.chatter import many_things, questions, sentences
+from aico_memory.bench.chatter import FRAMES, PLAIN_FRAMES, many_things, questions, sentences
 from aico_memory.bench.statistics import Spread, percentile, spread
 from aico_memory.client import MemoryClient
 
@@ -50,6 +50,8 @@ class Plan:
     users: int = 0
     each: int = 100
     writes: float = 0.0
+    # Messages of many, and of one beyond FEW, state nothing: records only.
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ class _Bench:
         self._plan = plan
         self._say = progress
         self._texts = sentences(random.Random(plan.seed))
-        self._wide = sentences(random.Random(plan.seed + 4), many_things())
+        self._wide = sentences(random.Random(plan.seed + 4), many_things(), PLAIN_FRAMES if plan.plain else FRAMES)
         self._questions = questions(random.Random(plan.seed + 1))
         self._rng = random.Random(plan.seed + 2)
 
@@ -140,7 +142,7 @@ class _Bench:
         start = time.monotonic()
         for user in users:
             for at in range(0, each, BATCH):
-                texts = itertools.islice(self._texts if each <= FEW else self._wide, min(BATCH, each - at))
+                texts = itertools.islice(self._wide if each * len(users) > FEW else self._texts, min(BATCH, each - at))
                 batch = [{"role": "user", "content": text} for text in texts]
                 self._client.add(batch, user_id=user, session_id=f"s{at // 500}")
         published = time.monotonic() - start
