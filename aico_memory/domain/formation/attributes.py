@@ -15,7 +15,7 @@ from aico_memory.domain.formation.turkish_words import split_case
 from aico_memory.domain.formation.wording import first_of, lower_in, squeeze, trim
 
 # Named by who serves one ("my bank account is with …").
-SERVED = frozenset({"bank", "gym", "carrier", "insurer"})
+SERVED = frozenset({"bank", "gym", "carrier", "insurer", "volunteering"})
 TIME, LOCATION, PLAN, FREQUENCY = "time", "location", "plan", "frequency"
 ATTRIBUTE = "attribute:"
 # "doğumluyum"

@@ -9,6 +9,8 @@ from aico_memory.domain.formation.wording import lower_in
 
 # What is taken as an object, never with a preposition.
 TAKEN = frozenset({"plays", "eats", "drinks", "owns", "uses", "hobby", "does"})
+# Values that may begin with a preposition ("mit Milch", "unter dem Bett").
+PREPOSED = frozenset({"manner", "location", "time", "status", "work_mode", "progress"})
 EMPLOYER, HOME, PROJECT = "employer", "home_city", "project"
 _DONE, _TITLES = ("past", "participle"), ("dr ", "dr. ", "doctor ", "prof ", "prof. ")
 _WHOM = frozenset({"him", "her", "them", "me", "us", "someone", "somebody"})
@@ -20,6 +22,11 @@ def fits(
     """Whether all slots hold what they must."""
     slots = ((pattern.value_type, value), (pattern.noun_type, noun), (pattern.beside_type, beside))
     if any(wanted and not is_a(said, wanted, tables, grammar) for wanted, said in slots):
+        return False
+    first = lower_in(value, grammar.code).partition(" ")
+    bare = grammar.parser == "german" and not predicate.temporal and predicate.name not in PREPOSED
+    if bare and first[2] and first[0] in grammar.words["prepositions"]:
+        # "Gegen den Blutdruck nehme ich …", "er studiert in Jena": where or what for, and no object.
         return False
     if predicate.name in TAKEN and lower_in(value, grammar.code).partition(" ")[0] in grammar.words["prepositions"]:
         # "I'm playing with The Lanterns."

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 
 from aico_memory.domain.formation.frames import Frame, Party, take_times
+from aico_memory.domain.formation.german_clauses import BE, HAVE, SUBORDINATE, WILL, clauses, is_finite
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.parties import read_party
-from aico_memory.domain.formation.together import gapped
 from aico_memory.domain.formation.wording import COMMA, lower, squeeze, trim
 
-_CONNECTIVE = re.compile(
-    r",? (?:und|aber|denn|sondern|doch|oder|sowie|deshalb|deswegen|also) |, (?:weil|dass|da|obwohl|wobei|nachdem|bevor|als|wo|während|seit|damit) |, |; |: | weil "  # noqa: E501
-)
+__all__ = ["PARTICIPLE", "clauses", "expand", "parse"]
 # "… eine Katze adoptiert, Luna": the name belongs to the noun.
 _OWNED = re.compile(
     r"((?:haben|habe|hat|besitze|besitzen) (?:jetzt |auch )?(?:eine?n?|zwei|drei|vier) [\w ]+), ([A-ZÄÖÜ][\w.]+(?: und [A-ZÄÖÜ]\w+| [A-ZÄÖÜ][\w.]+)*)$"  # noqa: E501
@@ -23,14 +21,14 @@ _APPOSITION = re.compile(
 PARTICIPLE = re.compile(
     r"^(?:(?:an|auf|aus|ab|ein|um|zu|vor|nach|hin|her|weg|mit|los|bei|zurück)?ge\w{3,}(?:t|en)|(?:an|auf|aus|ab|ein|um)?ver\w{3,}t|\w{3,}iert)$"
 )
+# "von 2009 bis 2014": the word before a time belongs to it.
+_FROM_WHEN = re.compile(r"\b[Vv]on (?=§\d)")
 # What a form of a verb that no table knows looks like.
 _FINITE = re.compile("^[a-zäöüß]{3,}(?:e|t|en)$")
-_SUBORDINATE = frozenset(
-    ["weil", "dass", "da", "obwohl", "wobei", "nachdem", "bevor", "als", "wo", "während", "damit", "ob", "wenn"]
-)
 _FIRST_PERSON = frozenset(["bin", "hab", "habe", "will", "muss", "kann", "mag", "darf", "weiß"])
 _ALSO_PREPOSITIONS = frozenset({"als", "während", "da"})
-_BE, _HAVE, _WILL = "sein", "haben", "werden"
+_PARTS_OF_DAY = frozenset({"morgens", "mittags", "abends", "nachts", "vormittags", "nachmittags"})
+_INSTEAD = frozenset({"statt", "anstatt"})
 _MODALS = frozenset(["wollen", "möchten", "können", "müssen", "sollen", "dürfen", "mögen"])
 _UNREAL = frozenset(["könnte", "könnten", "würde", "würden", "sollte", "sollten", "müsste", "wäre", "hätte", "dürfte"])
 _PREFIXES = frozenset(
@@ -48,73 +46,18 @@ def expand(text: str) -> str:
     return squeeze(_APPOSITION.sub(r"\1 namens \3 \2", re.sub(r"(?<=\w)'s\b", " es", text)))
 
 
-def clauses(sentence: str, grammar: Grammar) -> list[str]:
-    """The sentence cut where both sides have a verb of their own."""
-    parts: list[str] = []
-    start = 0
-    for match in _CONNECTIVE.finditer(sentence):
-        if match.start() <= start:
-            continue
-        left, right = sentence[start : match.start()], sentence[match.end() :]
-        if match.group().strip(" ,") == "und" and (whole := gapped(left, right, grammar)):
-            return [*parts, left, whole]
-        told = _finite(left, grammar) or _third(left, grammar)
-        closed = any(grammar.verbs.get(lower(trim(word))) in (_HAVE, _BE, _WILL) for word in left.split())
-        after = _up_to_connective(right)
-        third = _opens_with_third(after, grammar) or (not closed and _third(after, grammar))
-        if told and (_finite(after, grammar) or third):
-            parts.append(left)
-            word = match.group().strip(" ,;")
-            start = match.end() - (len(word) + 1 if word in _SUBORDINATE else 0)
-    return [*parts, sentence[start:]]
-
-
-def _up_to_connective(text: str) -> str:
-    cut = re.search(r", | und | aber ", text)
-    return text[: cut.start()] if cut else text
-
-
-def _finite(text: str, grammar: Grammar) -> bool:
-    return any(_is_finite(trim(word), grammar) or _zu_infinitive(text, trim(word), grammar) for word in text.split())
-
-
-def _zu_infinitive(text: str, word: str, grammar: Grammar) -> bool:
-    return grammar.tenses.get(word) in ("infinitive", "both", "two") and f"zu {word}" in text
-
-
-def _third(text: str, grammar: Grammar) -> bool:
-    """Whether a form stands in it that is the third person and the participle ("studiert")."""
-    return any(word[:1].islower() and grammar.tenses.get(trim(word)) == "two" for word in text.split())
-
-
-def _opens_with_third(text: str, grammar: Grammar) -> bool:
-    """ "… und (er) studiert jetzt Soziologie": a participle would stand last."""
-    words = text.split()
-    words = words[1:] if words and lower(words[0]) in grammar.words["subjects"] else words
-    return len(words) > 1 and grammar.tenses.get(trim(words[0])) == "two"
-
-
-def _is_finite(word: str, grammar: Grammar) -> bool:
-    if lower(word) in grammar.words["possessives"]:
-        # "meine", "sein": whose, not a verb.
-        return False
-    return grammar.tenses.get(lower(word)) in ("present", "past", "both") and (
-        word[:1].islower() or lower(word) in grammar.words["first_verbs"]
-    )
-
-
 def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:
     """The clause as a frame."""
-    tokens, times = take_times(clause.replace(", ", f" {COMMA} ").split())
+    tokens, times = take_times(_FROM_WHEN.sub("", clause).replace(", ", f" {COMMA} ").split())
     words = [trim(token) for token in tokens if trim(token)]
     lowered = [lower(word) for word in words]
-    while lowered and (lowered[0] in grammar.words["openers"]) and not _is_finite(words[0], grammar):
+    while lowered and (lowered[0] in grammar.words["openers"]) and not is_finite(words[0], grammar):
         words, lowered = words[1:], lowered[1:]
     if not lowered:
         return None
     frame = Frame(Party(), "", times=times, text=clause)
     # "Als Browser nutze ich …" has its verb in the second place, "als ich umzog" at the end.
-    subordinate = lowered[0] in _SUBORDINATE and (lowered[0] not in _ALSO_PREPOSITIONS or _is_finite(words[-1], grammar))
+    subordinate = lowered[0] in SUBORDINATE and (lowered[0] not in _ALSO_PREPOSITIONS or is_finite(words[-1], grammar))
     if subordinate:
         words, lowered = words[1:], lowered[1:]
     words = _clean(frame, words, grammar)
@@ -122,7 +65,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
         return None
     lowered = [lower(word) for word in words]
     words, lowered = _closed(words, lowered, grammar)
-    finite = _place_of_verb(words, lowered, subordinate, grammar)
+    finite = _place_of_verb(words, lowered, subordinate, frame.ended, grammar)
     if before is not None and len(words) > 2 and lowered[-2] == "zu" and finite == len(words) - 1:
         # "…, Finnisch zu lernen"
         finite = -1
@@ -133,13 +76,14 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     if finite < 0 and len(words) > 1 and words[-1][:1].islower() and grammar.tenses.get(lowered[-1]) in ("participle", "two"):
         # "Heute bei Celonis angefangen": who speaks did.
         frame.subject, frame.inherited = (before.subject, True) if before else (Party(), False)
-        _complete(frame, _HAVE, words, grammar)
+        _complete(frame, HAVE, words, grammar)
         return frame if frame.verb else None
     if finite < 0:
         return _infinitive(frame, words, lowered, grammar, before)
     form = lowered[finite]
     lemma = grammar.verbs.get(form, form)
     front, middle = words[:finite], words[finite + 1 :]
+    low_front = lowered[0]
     subject, rest = _subject(front, middle, grammar, party, before, subordinate)
     if subject is None and (form in _FIRST_PERSON or (form.endswith("e") and grammar.tenses.get(form) == "present")):
         # "…, habe mir ein Rad geholt": the ending names the speaker.
@@ -151,15 +95,26 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     if lemma == "tun" and rest and lower(rest[0]) in grammar.verbs:
         # "Wohnen tue ich in …"
         lemma, rest = grammar.verbs[lower(rest[0])], rest[1:]
+    elif (
+        lemma in (HAVE, BE) and len(front) == 1 and len(rest) > 1 and rest[0] == front[0] and _is_participle(low_front, grammar)
+    ):
+        # "Abonniert habe ich …"
+        rest = [*rest[1:], low_front]
     _complete(frame, lemma, rest, grammar)
     return frame if frame.verb else None
 
 
+def _is_participle(word: str, grammar: Grammar) -> bool:
+    return grammar.tenses.get(word) in ("participle", "two")
+
+
 def _closed(words: list[str], lowered: list[str], grammar: Grammar) -> tuple[list[str], list[str]]:
-    """Without what is said behind a closed bracket of auxiliary and participle ("… habe ich aufgehört, viel zu schwer")."""
+    """Without what is said behind a closed bracket ("… habe ich aufgehört, viel zu schwer", "… muss ich nehmen, wegen …")."""
     for at, word in enumerate(words):
-        closed = word == COMMA and at > 1 and grammar.tenses.get(lowered[at - 1]) in ("participle", "two")
-        if closed and any(_is_finite(before, grammar) for before in words[: at - 1]):
+        modal = any(grammar.verbs.get(before) in _MODALS for before in lowered[: at - 1])
+        ends = ("participle", "two", "infinitive", "both") if modal else ("participle", "two")
+        closed = word == COMMA and at > 1 and words[at - 1][:1].islower() and grammar.tenses.get(lowered[at - 1]) in ends
+        if closed and any(is_finite(before, grammar) for before in words[: at - 1]):
             return words[:at], lowered[:at]
     return words, lowered
 
@@ -189,14 +144,18 @@ def _clean(frame: Frame, words: list[str], grammar: Grammar) -> list[str]:
     return kept
 
 
-def _place_of_verb(words: list[str], lowered: list[str], subordinate: bool, grammar: Grammar) -> int:
-    places = [at for at, word in enumerate(words) if _is_finite(word, grammar)]
+def _place_of_verb(words: list[str], lowered: list[str], subordinate: bool, ended: bool, grammar: Grammar) -> int:
+    places = [at for at, word in enumerate(words) if is_finite(word, grammar)]
     # "Nele studiert Jura": the form is that of the participle, too.
     places = places or [
         at
         for at, word in enumerate(words)
         if grammar.tenses.get(lowered[at]) == "two" and word[:1].islower() and (subordinate or at < len(words) - 1)
     ]
+    if not places and len(words) > 1 and grammar.tenses.get(lowered[-1]) == "two" and words[-1][:1].islower():
+        # "Thilo studiert nicht mehr", "meine Frau unterrichtet": nothing but who does it stands before.
+        somebody = ended or lowered[0] in grammar.words["subjects"] or lowered[len(words) - 2] in grammar.relations
+        places = [len(words) - 1] if somebody and _noun_phrase(words, grammar) == len(words) - 1 else []
     if not places:
         return -1 if subordinate else _unknown_verb(words, lowered, grammar)
     if subordinate:
@@ -275,20 +234,20 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     """The verb at the end of the bracket: participle, infinitive or prefix."""
     last = lower(rest[-1]) if rest else ""
     tense = grammar.tenses.get(last, "")
-    unknown = lemma in (_HAVE, _BE) and not tense and len(rest) > 1 and rest[-1][:1].islower() and PARTICIPLE.match(last)
-    if lemma in (_HAVE, _BE, _WILL) and tense in ("participle", "two") and (rest[-1][:1].islower()):
+    unknown = lemma in (HAVE, BE) and not tense and len(rest) > 1 and rest[-1][:1].islower() and PARTICIPLE.match(last)
+    if lemma in (HAVE, BE, WILL) and tense in ("participle", "two") and (rest[-1][:1].islower()):
         frame.perfect, frame.past = True, True
-        if lemma == _WILL:
+        if lemma == WILL:
             frame.past = False
         lemma, rest = grammar.verbs[last], rest[:-1]
-        if lemma in (_BE, _WILL) and len(rest) > 1 and grammar.tenses.get(lower(rest[-1])) == "participle":
+        if lemma in (BE, WILL) and len(rest) > 1 and grammar.tenses.get(lower(rest[-1])) == "participle":
             lemma, rest = grammar.verbs[lower(rest[-1])], rest[:-1]
-    elif lemma in _MODALS | {_WILL} and tense in ("infinitive", "both", "two") and rest[-1][:1].islower():
-        frame.future = lemma == _WILL
+    elif lemma in _MODALS | {WILL} and tense in ("infinitive", "both", "two") and rest[-1][:1].islower():
+        frame.future = lemma == WILL
         frame.intended = lemma in ("wollen", "möchten")
         frame.unreal = frame.unreal or lemma in ("sollen", "dürfen") or (lemma == "müssen" and not frame.past)
         lemma, rest = grammar.verbs.get(last, last), rest[:-1]
-        if frame.unreal and lemma == _WILL:
+        if frame.unreal and lemma == WILL:
             frame.unreal = False
     elif last in _PREFIXES and f"{last}{lemma}" in grammar.verbs:
         lemma, rest = f"{last}{lemma}", rest[:-1]
@@ -314,6 +273,14 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     if frame.ended or frame.begun:
         # "… mit dem Joggen aufgehört": what one did is itself the thing.
         frame.readings += [f"{carrier} {lemma}" for carrier in ("gehen", "machen")]
+    parts = [word for word in words if word not in _PARTS_OF_DAY]
+    beside = _noun_phrase(parts[1:], grammar) + 1 if parts and lower(parts[0]) in grammar.words["prepositions"] else 0
+    joined = grammar.words["prepositions"] | grammar.words["listing"] | {COMMA}
+    if (0 < beside < len(parts) and parts[beside] not in joined) or (not beside and len(parts) < len(words)):
+        # "Gegen den Blutdruck nehme ich morgens …": the object by itself, and what it is for behind it.
+        frame.readings.append(" ".join([lemma, *parts[beside:], *parts[:beside]]))
+        if parts and lower(parts[0]) in _INSTEAD:
+            frame.rest = " ".join([*parts[beside:], *parts[:beside]])
     if len(words) > 1 and words[-1][:1].islower() and words[-1] not in grammar.words["prepositions"]:
         # "gegen Nüsse allergisch": what belongs to the verb may stand last.
         frame.readings.append(" ".join([lemma, words[-1], *words[:-1]]))

@@ -163,6 +163,8 @@ def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         if predicate.name == DOES:
             # Said outright, and not as what carries another verb ("I stopped wearing …").
             readings = readings[:1]
+        # "Ich studiere": what is not said; "Ich studiere nicht mehr" ends it, whatever it is.
+        patterns = tuple(one for one in patterns if frame.negated or one.act or not one.source.endswith("$"))
         found = None
         if predicate.single_valued and not predicate.temporal:
             # What stands behind a comma is said beside it ("I live in Antwerp, near the station").

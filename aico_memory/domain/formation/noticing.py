@@ -39,7 +39,11 @@ def happens(frame: Frame, grammar: Grammar) -> bool:
 
 def by_now(grammar: Grammar, sentence: str) -> bool:
     """Whether something holds now in place of what held before; "now we have a third cat" adds one."""
-    if not grammar.words["ordinals"].isdisjoint(lower_in(sentence, grammar.code).split()):
+    said = lower_in(sentence, grammar.code).split()
+    if not grammar.words["ordinals"].isdisjoint(said):
+        return False
+    if grammar.parser == "german" and "auch" in said:
+        # "Neuerdings gehe ich auch rudern" adds one.
         return False
     return any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["by_now"])
 

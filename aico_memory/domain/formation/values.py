@@ -17,7 +17,10 @@ _LONG = 5
 # Of these all members are names.
 NAMED = frozenset({"visited", "lives_with"})
 MEDICATION = "medication"
-_DOSE = re.compile(r"^\d[\d.,]* ?(?:mg|mcg|µg|g|ml)\b(?: of)? (?=\w)", re.IGNORECASE)
+_DOSE = re.compile(
+    r"^\d[\d.,]* ?(?:mg|mcg|µg|g|ml|Mikrogramm|Milligramm|Gramm|Tropfen|Tabletten?|Einheiten|IE|Kapseln?)\b(?: of)? (?=\w)",
+    re.IGNORECASE,
+)
 _NUMERAL = re.compile(r"\b\d+[a-z]?\b")
 _NUMBER = re.compile(r"(?:number |no\.? |#)?(\d+[a-z]?)", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:and|und|ve|as well as|sowie|ile)\b|&")

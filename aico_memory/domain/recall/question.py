@@ -57,6 +57,12 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
     text = _plainly(squeeze(even(question)), grammar)
     lowered = lower_in(text, grammar.code)
     words = [match.group() for match in _WORD.finditer(text)]
+    if grammar.parser == "german":
+        # "Wie viel nahm ich?" asks with the words of "Wie viel nehme ich?".
+        before = [grammar.verbs[word] for word in _WORD.findall(lowered) if grammar.tenses.get(word) == "past"]
+        asked = " ".join([lowered, *before, *(verb[:-1] for verb in before)])
+    else:
+        asked = lowered
     asks = next((kind for word, kind in grammar.asks if word.search(lowered)), "")
     others = frozenset(other for word in words for other in meant_by(lower_in(word, grammar.code), grammar))
     meant = " ".join([lowered, *sorted(others)])
@@ -65,7 +71,7 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         surface = predicate.surfaces.get(grammar.code)
         if surface is None or asks in predicate.not_asked:
             continue
-        best = _fit(surface.ask, lowered)
+        best = _fit(surface.ask, asked)
         if best == 0 and surface.nouns and _any_of(surface.nouns).search(meant):
             best = 1.2
         if best:

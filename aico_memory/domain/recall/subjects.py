@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from aico_memory.domain.formation.formed import SPEAKER
+from aico_memory.domain.formation.german_endings import parts_of
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.turkish_phrases import known_verbs, own_noun
 from aico_memory.domain.formation.turkish_words import genitive, read_verb
@@ -139,7 +140,9 @@ def names_a_stranger(question: Question, held: Sequence[Held], grammar: Grammar)
     named = [word for word in words[1:] if word[:1].isupper() and len(word) > 1]
     if grammar.parser == "german":
         # Every noun has a capital; a name stands behind its verb without an article.
-        named = [word for before, word in pairwise(words) if word in named and before.casefold() in grammar.verbs]
+        # "Wann ist Chorprobe?" asks for no person.
+        behind = [word for before, word in pairwise(words) if word in named and before.casefold() in grammar.verbs]
+        named = [word for word in behind if not (parts_of(word, grammar)[0] or word.casefold() in grammar.words["events"])]
     if not named:
         return False
     unknown = {name.casefold() for name in named}

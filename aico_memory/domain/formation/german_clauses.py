@@ -1,0 +1,78 @@
+"""Where a German sentence is cut: between clauses that have a verb of their own."""
+
+from __future__ import annotations
+
+import re
+
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.together import gapped
+from aico_memory.domain.formation.wording import lower, trim
+
+BE, HAVE, WILL = "sein", "haben", "werden"
+_CONNECTIVE = re.compile(
+    r",? (?:und|aber|denn|sondern|doch|oder|sowie|deshalb|deswegen|also) |, (?:weil|dass|da|obwohl|wobei|nachdem|bevor|als|wo|während|seit|damit) |, |; |: | weil "  # noqa: E501
+)
+_SPOKEN_ALONE = re.compile(
+    r"(?P<a>(?:[Kk]eine?n?|[Nn]icht|[Nn]ie|[Nn]iemals)\b[^,;]{2,60}), (?=(?:ich|wir|mein\w*|unser\w*)\b)"
+)
+SUBORDINATE = frozenset(
+    ["weil", "dass", "da", "obwohl", "wobei", "nachdem", "bevor", "als", "wo", "während", "damit", "ob", "wenn"]
+)
+
+
+def clauses(sentence: str, grammar: Grammar) -> list[str]:
+    """The sentence cut where both sides have a verb of their own."""
+    parts: list[str] = []
+    start = 0
+    if (opened := _SPOKEN_ALONE.match(sentence)) and not _finite(opened["a"], grammar):
+        # "Keine Zeit mehr, ich habe …": what is denied there is not denied of the rest.
+        start = opened.end()
+    for match in _CONNECTIVE.finditer(sentence):
+        if match.start() <= start:
+            continue
+        left, right = sentence[start : match.start()], sentence[match.end() :]
+        if match.group().strip(" ,") == "und" and (whole := gapped(left, right, grammar)):
+            return [*parts, left, whole]
+        told = _finite(left, grammar) or _third(left, grammar)
+        closed = any(grammar.verbs.get(lower(trim(word))) in (HAVE, BE, WILL) for word in left.split())
+        after = _up_to_connective(right)
+        third = _opens_with_third(after, grammar) or (not closed and _third(after, grammar))
+        if told and (_finite(after, grammar) or third):
+            parts.append(left)
+            word = match.group().strip(" ,;")
+            start = match.end() - (len(word) + 1 if word in SUBORDINATE else 0)
+    return [*parts, sentence[start:]]
+
+
+def _up_to_connective(text: str) -> str:
+    cut = re.search(r", | und | aber ", text)
+    return text[: cut.start()] if cut else text
+
+
+def _finite(text: str, grammar: Grammar) -> bool:
+    return any(is_finite(trim(word), grammar) or _zu_infinitive(text, trim(word), grammar) for word in text.split())
+
+
+def _zu_infinitive(text: str, word: str, grammar: Grammar) -> bool:
+    return grammar.tenses.get(word) in ("infinitive", "both", "two") and f"zu {word}" in text
+
+
+def _third(text: str, grammar: Grammar) -> bool:
+    """Whether a form stands in it that is the third person and the participle ("studiert")."""
+    return any(word[:1].islower() and grammar.tenses.get(trim(word)) == "two" for word in text.split())
+
+
+def _opens_with_third(text: str, grammar: Grammar) -> bool:
+    """ "… und (er) studiert jetzt Soziologie": a participle would stand last."""
+    words = text.split()
+    words = words[1:] if words and lower(words[0]) in grammar.words["subjects"] else words
+    return len(words) > 1 and grammar.tenses.get(trim(words[0])) == "two"
+
+
+def is_finite(word: str, grammar: Grammar) -> bool:
+    if lower(word) in grammar.words["possessives"]:
+        # "meine", "sein": whose, not a verb.
+        return False
+    return grammar.tenses.get(lower(word)) in ("present", "past", "both") and (
+        word[:1].islower() or lower(word) in grammar.words["first_verbs"]
+    )
