@@ -158,7 +158,7 @@ class AppliedSkill(TypedDict):
 class FeedbackOutcome(TypedDict):
     """What a feedback changed."""
 
-    # success | duplicate | unchanged | no_consent
+    # success | unchanged (a reward of 0) | no_consent; the same event id again gets the same answer
     status: str
     skill_updated: bool
     new_confidence: float

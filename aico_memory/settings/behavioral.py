@@ -103,7 +103,6 @@ class PriorSettings(Section):
     fresh_thumbs: int = Field(5, ge=1, le=1_000_000, description="New thumbs without which the nightly batch does not refit.")
     evaluate_people: int = Field(40, ge=0, le=10_000, description="People on whom a refitted prior is tried out before use.")
     evaluate_thumbs: int = Field(12, ge=1, le=1000, description="Latest thumbs of each of them that it is tried out on.")
-    tolerance: float = Field(0.01, ge=0, le=1, description="How far the estimated mean reward may fall below the prior in use.")
 
 
 class LibrarySettings(Section):

@@ -14,7 +14,7 @@ from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.feedback import LearningRules, text_context
-from services.behavioral.undoing import fold_again
+from services.behavioral.undoing import fold_again, reward_again
 
 EDITED = "edited"
 
@@ -50,8 +50,7 @@ def edit(
         sealed = sealer.seal(message.free_text.encode(), text_context(message.event_id)) if message.free_text else None
         changed = replace(changed, sealed_text=sealed, categories=None, classified_us=None, classified_by="")
     rows.change_feedback(changed)
-    if reward != standing.reward and changed.request_id:
-        rows.reward_trajectory(user, changed.request_id, reward)
+    reward_again(rows, user, [(changed.request_id, changed.skill_id)])
     left = fold_again(rows, user, catalogue, rules, signal_step, stated_weight)
     rows.put_user(user, replace(before, feedback_count=left, revision=event.event_id.hex))
     confidence = rows.skill_state(user, standing.skill_id).confidence

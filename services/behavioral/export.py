@@ -99,7 +99,7 @@ def _words_of(record: SealedOutcome | SealedProfile | OpenSuggestion, sealer_of:
 
 
 def _opened(sealed: bytes | None, user: str, context: bytes, sealer_of: SealerOf) -> str | None:
-    if sealed is None:
+    if not sealed:
         return None
     try:
         return sealer_of(user).open(sealed, context).decode()

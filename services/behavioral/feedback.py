@@ -115,9 +115,7 @@ def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: Learn
             learn_dimensions(rows, user, skill_id, rows.preference(user, bucket).dimensions, rules.dimension_rate)
         revised = replace(rows.user(user), feedback_count=consent.feedback_count + 1, revision=event.event_id.hex)
         rows.put_user(user, revised)
-        rows.add_evolution(
-            Evolution(user, event.event_id, 0, LEARNED, skill_id, at_us, state.confidence, confidence, bucket, before)
-        )
+        rows.add_evolution(evolved(rows, record, before))
     return Judged(record, state.confidence)
 
 
@@ -142,6 +140,14 @@ def learn_from(rows: BehavioralRows, record: FeedbackRecord, dimensions: Vector,
         for name, direction in wishes_of(record.reason, dimensions).items():
             rows.put_wish(user, with_wish(standing.get(name, Wish(name)), direction))
     return before
+
+
+def evolved(rows: BehavioralRows, record: FeedbackRecord, before: Knowledge) -> Evolution:
+    """The change that a thumb made a moment ago, and what stood before it."""
+    old, new = before.state.confidence, rows.skill_state(record.user, record.skill_id).confidence
+    return Evolution(
+        record.user, record.event_id, 0, LEARNED, record.skill_id, record.at_us, old, new, record.bucket, before
+    )  # fmt: skip
 
 
 def dimensions_of(rows: BehavioralRows, user: str, skill_id: str, catalogue: Catalogue) -> Vector:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +15,7 @@ from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, guardrails_pb2, temporal_pb2
 from aico_memory.domain.behavioral.policies import policy_named
 from aico_memory.domain.behavioral.prior import COLD
-from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord, UserSkill
+from aico_memory.domain.behavioral.records import NO_CONSENT, SelectionRecord, UserSkill
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.guardrails.adjustment import BEHAVIORAL_PRIOR
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage, NotFound, RefusedTransition
@@ -36,6 +35,7 @@ from aico_memory.vault.sealer import Sealer
 from services.behavioral import nights
 from services.behavioral.adjusting import PriorRules
 from services.behavioral.advisor import desk as advisor
+from services.behavioral.consenting import consent
 from services.behavioral.editing import edit
 from services.behavioral.emitting import audit, emit, emit_finished
 from services.behavioral.export import export_page
@@ -108,7 +108,7 @@ class BehavioralHandlers(Handlers):
         self._desk = advisor.Desk(ports, store)
         self._measuring = Measuring(store, settings.metrics, ports.clock, ports.log)
         self._commands: Mapping[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
-            CONSENT: self._consent,
+            CONSENT: consent,
             UNDO: self._undo,
             EDIT: self._edit,
             PUT_SKILL: self._put_skill,
@@ -264,23 +264,6 @@ class BehavioralHandlers(Handlers):
             self._measuring.judged(rows, record, judged.old_confidence, state)
         return answer_of(record)
 
-    def _consent(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
-        message, before = event.message, rows.user(event.user)
-        after = replace(
-            before,
-            behavioral=message.behavioral if message.HasField("behavioral") else before.behavioral,
-            long_term=message.long_term if message.HasField("long_term") else before.long_term,
-        )
-        rows.put_user(event.user, after)
-        for ordinal, what in enumerate(("behavioral", "long_term")):
-            old, new = float(getattr(before, what)), float(getattr(after, what))
-            if old != new:
-                rows.add_evolution(Evolution(event.user, event.event_id, ordinal, "consent", what, event.occurred_us, old, new))
-        if after != before:
-            told = {"behavioral": after.behavioral, "long_term": after.long_term}
-            emit(transaction, event, audit(event, "consent_changed", told), "audit")
-        return behavioral_pb2.ConsentState(behavioral=after.behavioral, long_term=after.long_term)
-
     def _clean_up(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> None:
         now_us = event.message.planned_at_us or event.occurred_us
         deleted = rows.delete_archived(now_us - self._settings.delete_days * DAY_US)
@@ -296,12 +279,14 @@ class BehavioralHandlers(Handlers):
     def _edit(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         library, sealer = self._settings.library, self._ports.vault.users.sealer(event.user)
         answer = edit(rows, event, self._catalogue, self._rules, library.signal_step, library.stated_weight, sealer)
-        emit(transaction, event, audit(event, "feedback_edited", {"feedback": event.message.event_id.hex()}), "audit")
+        if answer.status != NO_CONSENT:
+            emit(transaction, event, audit(event, "feedback_edited", {"feedback": event.message.event_id.hex()}), "audit")
         return answer
 
     def _state(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         answer = state(rows, event, self._settings.library.stated_weight)
-        emit(transaction, event, audit(event, "preference_stated", {"buckets": answer.buckets}), "audit")
+        if answer.status != NO_CONSENT:
+            emit(transaction, event, audit(event, "preference_stated", {"buckets": answer.buckets}), "audit")
         return answer
 
     def _put_skill(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:

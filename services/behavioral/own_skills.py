@@ -18,20 +18,29 @@ from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
 
 # How ids begin that were given here, and not chosen by whoever made the skill.
-GIVEN_IDS = ("own_", "proposed_")
+PROPOSED_IDS = "proposed_"
+GIVEN_IDS = ("own_", PROPOSED_IDS)
 # Characters; as those of base skills.
 LONGEST_TOPIC = 200
 PROPOSED, ACCEPTED, REPLACED, ARCHIVED = "proposed", "accepted", "replaced", "archived"
+# Of a proposal that its user deleted its id is kept, without a word: it is not made again.
+DELETED = "deleted"
+_GONE = (REPLACED, DELETED)
 
 
 def current(rows: BehavioralRows, user: str) -> dict[str, UserSkill]:
-    """The latest version of each of a user's skills, replaced ones left out."""
-    return {one.skill_id: one for one in rows.user_skills(user) if one.status != REPLACED}
+    """The latest version of each of a user's skills, replaced and deleted ones left out."""
+    return {one.skill_id: one for one in rows.user_skills(user) if one.status not in _GONE}
+
+
+def refused(rows: BehavioralRows, user: str) -> frozenset[str]:
+    """Ids of what was proposed to a user and deleted by them."""
+    return frozenset(one.skill_id for one in rows.user_skills(user) if one.status == DELETED)
 
 
 def current_of(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill | None:
     """The same of one skill; None where the user has none of this id."""
-    standing = [one for one in rows.versions_of(user, skill_id) if one.status != REPLACED]
+    standing = [one for one in rows.versions_of(user, skill_id) if one.status not in _GONE]
     return standing[-1] if standing else None
 
 
@@ -59,7 +68,9 @@ def words_of(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> tupl
 
 
 def opened_words(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> dict[str, Any]:
-    """All that a sealed definition says; empty where the user's key is gone."""
+    """All that a sealed definition says; empty where the user's key is gone, or nothing is said (a deleted proposal)."""
+    if not sealed:
+        return {}
     try:
         words: dict[str, Any] = json.loads(sealer.open(sealed, context(skill_id, version)))
     except KeyDestroyed:
@@ -136,6 +147,8 @@ def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, a
     found = own(rows, user, skill_id)
     if action == "delete":
         rows.delete_user_skill(user, skill_id)
+        if skill_id.startswith(PROPOSED_IDS):
+            rows.put_user_skill(UserSkill(user, skill_id, 1, b"", NEUTRAL, DELETED, at_us, at_us))
         return None
     if action not in {"accept", "archive", "restore"}:
         raise InvalidMessage(f"action is {action!r}", "Give accept, archive, restore, revert or delete.")

@@ -12,7 +12,7 @@ from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.ids import stable_hash64
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
-from services.behavioral.own_skills import PROPOSED, context, current, opened
+from services.behavioral.own_skills import PROPOSED, PROPOSED_IDS, context, current, opened, refused
 
 
 def propose(
@@ -23,13 +23,13 @@ def propose(
     preferences = rows.preferences(user)
     if not any(preference.updates >= figures.thumbs for preference in preferences.values()):
         return 0
-    own = current(rows, user)
+    own, deleted = current(rows, user), refused(rows, user)
     sealer = sealer_of(user)
     skills = [*catalogue, *(opened(one, sealer) for one in own.values())]
     made = 0
     for proposal in proposals_of(preferences, rows.feedback_of(user), skills, fragments, figures):
-        skill_id = f"proposed_{stable_hash64(f'{proposal.bucket}|{proposal.intent}'):016x}"
-        if skill_id in own or len(own) + made >= limit:
+        skill_id = f"{PROPOSED_IDS}{stable_hash64(f'{proposal.bucket}|{proposal.intent}'):016x}"
+        if skill_id in own or skill_id in deleted or len(own) + made >= limit:
             continue
         words = {
             "name": f"Your own style: {proposal.intent}",

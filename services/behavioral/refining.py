@@ -16,6 +16,7 @@ from aico_memory.vault.sealer import Sealer
 from services.behavioral.own_skills import (
     ACCEPTED,
     PROPOSED,
+    PROPOSED_IDS,
     change_status,
     context,
     current,
@@ -24,6 +25,7 @@ from services.behavioral.own_skills import (
     opened,
     opened_words,
     own,
+    refused,
     renewed,
 )
 
@@ -40,11 +42,11 @@ def refine(
     accepted = [one for one in standing.values() if one.status == ACCEPTED]
     if not accepted:
         return 0
-    sealer, feedback = sealer_of(user), rows.feedback_of(user)
+    sealer, feedback, deleted = sealer_of(user), rows.feedback_of(user), refused(rows, user)
     made = 0
     for one in accepted:
-        proposal_id = f"proposed_{stable_hash64(f'refines|{one.skill_id}|{one.version}'):016x}"
-        if proposal_id in standing or len(standing) + made >= limit:
+        proposal_id = f"{PROPOSED_IDS}{stable_hash64(f'refines|{one.skill_id}|{one.version}'):016x}"
+        if proposal_id in standing or proposal_id in deleted or len(standing) + made >= limit:
             continue
         since = made_us(rows, user, one.skill_id)
         judged = [record for record in feedback if record.skill_id == one.skill_id and record.at_us >= since]

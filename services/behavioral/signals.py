@@ -19,11 +19,14 @@ _BATCH = 10_000
 
 
 def signal(rows: BehavioralRows, catalogue: Catalogue, step: float, at_us: int) -> int:
-    """Move preferences by every reason that has not yet done so; how many did. Each does it once."""
+    """Move preferences by every reason that has not yet done so; how many did. Each does it once.
+
+    What was said by somebody who has put learning off waits until it is on again.
+    """
     moved = 0
     for record in rows.unsignalled(_BATCH):
         rows.signalled(record.event_id, at_us)
-        if not (record.skill_updated and rows.user(record.user).behavioral):
+        if not record.skill_updated:
             continue
         try:
             dimensions = dimensions_of(rows, record.user, record.skill_id, catalogue)

@@ -1,17 +1,18 @@
-"""Taking back what was learned: everything is folded again from the feedback that still counts."""
+"""Taking back what was learned: everything is folded again from the feedback that still counts and what was stated."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.domain.behavioral.learning import SkillState
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord
+from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, FeedbackRecord
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import InvalidMessage, NotFound, SkillNotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
-from services.behavioral.feedback import LearningRules, dimensions_of, learn_from
+from services.behavioral.feedback import LEARNED, LearningRules, dimensions_of, evolved, learn_from
 from services.behavioral.own_skills import learn_dimensions, made_us, unlearn_dimensions
 from services.behavioral.signals import move_by_text, move_preference
 from services.behavioral.stating import STATED, UNDONE, apply_stated, standing_statements
@@ -23,12 +24,14 @@ _THUMB, _MOVE, _TEXT, _STATEMENT = range(4)
 def undo(
     rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: LearningRules, signal_step: float, stated_weight: float
 ) -> tuple[int, int]:
-    """Take back what was learned after `until_us`, or delete the thumb of `event_id`; how many went, how many still count.
+    """Take back what was learned or stated after `until_us`, or delete the thumb of `event_id`; how many went and still count.
 
-    Afterwards the user's knowledge is exactly what it would be had only the remaining feedback been given.
+    Afterwards the user's knowledge, its course over time and the rewards of uses are exactly what they would be had only
+    the remaining feedback been given and the remaining styles been stated.
     Raises InvalidMessage or NotFound; nothing has changed then.
     """
     message, user = event.message, event.user
+    judged = {(one.request_id, one.skill_id) for one in rows.feedback_of(user) if counts(one)}
     if message.event_id:
         if len(message.event_id) != 16:
             raise InvalidMessage("event_id is no UUID of 16 bytes")
@@ -41,6 +44,7 @@ def undo(
         gone = rows.take_back(user, message.until_us, event.occurred_us)
         until = float(message.until_us)
         rows.add_evolution(Evolution(user, event.event_id, 1, UNDONE, STATED, event.occurred_us, until, until))
+    reward_again(rows, user, judged)
     left = fold_again(rows, user, catalogue, rules, signal_step, stated_weight)
     before = rows.user(user)
     rows.put_user(user, replace(before, feedback_count=left, revision=event.event_id.hex))
@@ -48,6 +52,21 @@ def undo(
         Evolution(user, event.event_id, 0, UNDONE, "feedback", event.occurred_us, float(before.feedback_count), float(left))
     )
     return gone, left
+
+
+def counts(record: FeedbackRecord) -> bool:
+    """Whether a feedback event stands and says how an answer was: no consent left only its id."""
+    return record.undone_us is None and record.status != NO_CONSENT
+
+
+def reward_again(rows: BehavioralRows, user: str, judged: Iterable[tuple[str, str]]) -> None:
+    """Give uses (request, skill) the reward of the last thumb on them that stands; None where there is none any more."""
+    latest = {(one.request_id, one.skill_id): one.reward for one in rows.feedback_of(user) if counts(one)}
+    for request_id, skill_id in sorted(judged):
+        use = rows.trajectory(user, request_id) if request_id else None
+        reward = latest.get((request_id, skill_id))
+        if use is not None and use.skill_id == skill_id and use.reward != reward:
+            rows.reward_trajectory(user, request_id, reward)
 
 
 def fold_again(
@@ -59,6 +78,7 @@ def fold_again(
     often skills were selected is no learned thing and stays.
     """
     rows.forget_learned(user)
+    rows.forget_evolution(user, LEARNED)
     unlearn_dimensions(rows, user)
     for skill_id, state in rows.skill_states(user).items():
         kept = SkillState(selected=state.selected, explored=state.explored, last_used_us=state.last_used_us)
@@ -73,7 +93,8 @@ def fold_again(
         except SkillNotFound:
             continue
         if kind == _THUMB:
-            learn_from(rows, step, dimensions, rules)
+            before = learn_from(rows, step, dimensions, rules)
+            rows.add_evolution(evolved(rows, step, before))
             if step.reward > 0 and step.skill_id not in catalogue and step.at_us >= made_us(rows, user, step.skill_id):
                 liked = rows.preference(user, step.bucket).dimensions
                 learn_dimensions(rows, user, step.skill_id, liked, rules.dimension_rate)

@@ -260,7 +260,7 @@ class FeedbackResult(_message.Message):
     SKILL_UPDATED_FIELD_NUMBER: _builtins.int
     NEW_CONFIDENCE_FIELD_NUMBER: _builtins.int
     status: _builtins.str
-    """success | duplicate | unchanged | no_consent"""
+    """success | unchanged (a reward of 0) | no_consent; an event id that stands already gets the answer it got"""
     skill_updated: _builtins.bool
     new_confidence: _builtins.float
     def __init__(

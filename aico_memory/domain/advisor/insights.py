@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aico_memory.domain.advisor.outcome import is_name
-from aico_memory.domain.advisor.patterns import Pattern
+from aico_memory.domain.advisor.patterns import CAUTION, YES, Pattern, PatternRules
 from aico_memory.domain.advisor.profile import Profile, TypeCount
 from aico_memory.settings.outcomes import OutcomeSettings
 
@@ -17,6 +17,8 @@ CANDIDATE: Final = "candidate"
 PROMOTED: Final = "promoted"
 REJECTED: Final = "rejected"
 STATES = (CANDIDATE, PROMOTED, REJECTED)
+# What an insight's id is made of, before the type or the pattern's name.
+_RATE, _PATTERN = "rate:", "pattern:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +49,28 @@ def curate(people: Iterable[tuple[Profile, Sequence[Pattern]]], figures: Outcome
                 rates[name].append(count.rate)
         shown.update({(pattern.name, pattern.type) for pattern in patterns})
     found = [
-        _insight(f"rate:{name}", _rate_told(name, values, figures), name, len(values), _rounded(values, figures), at_us)
+        _insight(_RATE + name, _rate_told(name, values, figures), name, len(values), _rounded(values, figures), at_us)
         for name, values in rates.items()
         if len(values) >= figures.k
     ]
     found += [
-        _insight(f"pattern:{name}", f"At least {number} people show the pattern {name}.", type_name, number, 0.0, at_us)
+        _insight(_PATTERN + name, f"At least {number} people show the pattern {name}.", type_name, number, 0.0, at_us)
         for (name, type_name), number in shown.items()
         if number >= figures.k
     ]
     return sorted(found, key=lambda insight: insight.insight_id)
+
+
+def advice_of(insight: Insight, rules: PatternRules, reluctant_rate: float) -> str:
+    """What a promoted insight says of the type it speaks of to somebody without a history: yes or caution, never no.
+
+    A rate cautions at or below `reluctant_rate`, 0 included. A pattern says what its rule says; where there is no such
+    rule any more, nothing tells that it is harmless.
+    """
+    if insight.insight_id == _id(_RATE + insight.type):
+        return CAUTION if insight.rate <= reluctant_rate else YES
+    named = {_id(_PATTERN + rule.named(insight.type)): rule.advice for rule in rules.rules}
+    return YES if named.get(insight.insight_id) == YES else CAUTION
 
 
 def as_markdown(insights: Sequence[Insight], k: int) -> str:
@@ -90,5 +104,8 @@ def _rate_told(name: str, values: Sequence[float], figures: OutcomeSettings) -> 
 
 
 def _insight(key: str, statement: str, type_name: str, people: int, rate: float, at_us: int) -> Insight:
-    insight_id = hashlib.sha256(key.encode()).hexdigest()[:10]
-    return Insight(insight_id, statement, type_name, people, rate, CANDIDATE, at_us)
+    return Insight(_id(key), statement, type_name, people, rate, CANDIDATE, at_us)
+
+
+def _id(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:10]

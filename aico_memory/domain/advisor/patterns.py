@@ -39,6 +39,10 @@ class PatternRule:
     covers: tuple[str, ...] = ()
     description: str = ""
 
+    def named(self, type_name: str, count: TypeCount | None = None) -> str:
+        """The name of what it finds in suggestions of a type."""
+        return self.name.format(**_told(type_name, count or TypeCount()))
+
 
 @dataclass(frozen=True, slots=True)
 class PatternRules:
@@ -119,6 +123,10 @@ def _sum(profile: Profile, rules: PatternRules, classes: tuple[str, ...]) -> Typ
 
 
 def _pattern(rule: PatternRule, count: TypeCount, type_name: str) -> Pattern:
-    told = {"type": type_name, "accepted": count.accepted, "decided": count.decided, "expired": count.expired}
     covers = () if type_name else rule.covers or rule.of
-    return Pattern(rule.name.format(**told), type_name, rule.advice, rule.description.format(**told), count, covers)
+    description = rule.description.format(**_told(type_name, count))
+    return Pattern(rule.named(type_name, count), type_name, rule.advice, description, count, covers)
+
+
+def _told(type_name: str, count: TypeCount) -> dict[str, object]:
+    return {"type": type_name, "accepted": count.accepted, "decided": count.decided, "expired": count.expired}

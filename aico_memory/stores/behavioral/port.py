@@ -99,8 +99,8 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
 
     def trajectory(self, user: str, request_id: str) -> Trajectory | None: ...
 
-    def reward_trajectory(self, user: str, request_id: str, reward: int) -> None:
-        """The latest thumb on it; brings an archived one back. Nothing where there is none."""
+    def reward_trajectory(self, user: str, request_id: str, reward: int | None) -> None:
+        """The latest thumb on it, None for no more; brings an archived one back. Nothing where there is none."""
 
     def archive_trajectories(self, before_us: int, at_us: int) -> int:
         """Archive those without a reward from before that time; how many."""
@@ -109,6 +109,9 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
         """Delete what was archived before that time; how many."""
 
     def add_evolution(self, record: Evolution) -> None: ...
+
+    def forget_evolution(self, user: str, what: str) -> None:
+        """Delete a user's changes of one kind."""
 
     def evolution_of(self, user: str) -> list[Evolution]:
         """All learned changes of a user, oldest first."""

@@ -55,7 +55,7 @@ class LearningRows(Protocol):
         """Whether there was one."""
 
     def unsignalled(self, limit: int) -> list[FeedbackRecord]:
-        """Feedback with a reason that has not yet moved preferences, in the order it was applied."""
+        """Feedback with a reason that has not yet moved preferences, of people with consent, in the order it was applied."""
 
     def signalled(self, event_id: uuid.UUID, at_us: int) -> None:
         """It has now."""

@@ -111,7 +111,7 @@ class SqlRows(SqlOutcomeRows):
         row = self._one(f"SELECT {sql.TRAJECTORY} FROM trajectories WHERE user_id = ? AND request_id = ?", user, request_id)
         return None if row is None else sql.trajectory_of(row)
 
-    def reward_trajectory(self, user: str, request_id: str, reward: int) -> None:
+    def reward_trajectory(self, user: str, request_id: str, reward: int | None) -> None:
         query = "UPDATE trajectories SET reward = ?, archived_us = NULL WHERE user_id = ? AND request_id = ?"
         self._connection.execute(query, (reward, user, request_id))
 
@@ -128,6 +128,9 @@ class SqlRows(SqlOutcomeRows):
             record.new_value, record.bucket, before,
         )  # fmt: skip
         self._insert("evolution", sql.EVOLUTION, row)
+
+    def forget_evolution(self, user: str, what: str) -> None:
+        self._connection.execute("DELETE FROM evolution WHERE user_id = ? AND what = ?", (user, what))
 
     def evolution_of(self, user: str) -> list[Evolution]:
         query = f"SELECT {sql.EVOLUTION} FROM evolution WHERE user_id = ? ORDER BY at_us, cause, ordinal"

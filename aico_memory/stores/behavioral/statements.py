@@ -114,7 +114,9 @@ WHERE user_id = ? AND at_us > ? AND undone_us IS NULL AND (skill_updated = 1 OR 
 """
 UNSIGNALLED = f"""
 SELECT {FEEDBACK} FROM feedback
-WHERE signalled_us IS NULL AND undone_us IS NULL AND reason <> '' AND reward <> 0 ORDER BY position LIMIT ?
+WHERE signalled_us IS NULL AND undone_us IS NULL AND reason <> '' AND reward <> 0
+    AND user_id IN (SELECT user_id FROM users WHERE behavioral = 1)
+ORDER BY position LIMIT ?
 """
 UNCLASSIFIED = f"""
 SELECT {FEEDBACK} FROM feedback

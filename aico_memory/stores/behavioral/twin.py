@@ -94,7 +94,7 @@ class MemoryRows(MemoryOutcomeRows):
     def trajectory(self, user: str, request_id: str) -> Trajectory | None:
         return self._tables.trajectories.get((user, request_id))
 
-    def reward_trajectory(self, user: str, request_id: str, reward: int) -> None:
+    def reward_trajectory(self, user: str, request_id: str, reward: int | None) -> None:
         found = self.trajectory(user, request_id)
         if found is not None:
             self._tables.trajectories[user, request_id] = replace(found, reward=reward, archived_us=None)
@@ -118,6 +118,10 @@ class MemoryRows(MemoryOutcomeRows):
 
     def add_evolution(self, record: Evolution) -> None:
         _add(self._tables.evolution, (record.user, record.at_us, record.cause.bytes, record.ordinal), record)
+
+    def forget_evolution(self, user: str, what: str) -> None:
+        kept = {key: one for key, one in self._tables.evolution.items() if (one.user, one.what) != (user, what)}
+        self._tables.evolution = kept
 
     def evolution_of(self, user: str) -> list[Evolution]:
         return [one for key, one in sorted(self._tables.evolution.items(), key=lambda item: item[0]) if key[0] == user]

@@ -126,8 +126,13 @@ class MemoryLearningRows:
         return True
 
     def unsignalled(self, limit: int) -> list[FeedbackRecord]:
-        rows = self._tables.feedback.values()
-        waiting = (one for one in rows if one.signalled_us is None and one.undone_us is None and one.reason and one.reward)
+        tables = self._tables
+        waiting = (
+            one
+            for one in tables.feedback.values()
+            if one.signalled_us is None and one.undone_us is None and one.reason and one.reward
+            and tables.users.get(one.user, UserState()).behavioral
+        )  # fmt: skip
         return [one for one, _ in zip(waiting, range(limit), strict=False)]
 
     def signalled(self, event_id: uuid.UUID, at_us: int) -> None:

@@ -12,9 +12,9 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import outcomes_pb2
 from aico_memory.domain.advisor.advice import Advice, Reason, advise
-from aico_memory.domain.advisor.insights import PROMOTED, Insight
+from aico_memory.domain.advisor.insights import PROMOTED, Insight, advice_of
 from aico_memory.domain.advisor.outcome import OUTCOMES, Outcome, checked_outcome, checked_type, embedded_text
-from aico_memory.domain.advisor.patterns import CAUTION, YES, PatternRules, patterns_of
+from aico_memory.domain.advisor.patterns import YES, PatternRules, patterns_of
 from aico_memory.domain.advisor.profile import TypeCount
 from aico_memory.errors import KeyDestroyed, NotFound
 from aico_memory.models.token_counter import TokenCounter
@@ -158,7 +158,7 @@ class Asking:
         if not count.decided:
             low = self._settings.advice.reluctant_rate
             reasons += [
-                Reason("insight", CAUTION if 0 < one.rate <= low else YES, one.statement) for one in insights
+                Reason("insight", advice_of(one, self._rules, low), one.statement) for one in insights
             ]  # fmt: skip
         verdict = max((one.advice for one in reasons), key=("yes", "caution", "no").index, default=YES)
         answer = outcomes_pb2.SuggestionAdvice(

@@ -5,11 +5,11 @@ import uuid
 
 import pytest
 
-from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, temporal_pb2
 from aico_memory.errors import InvalidMessage, InvalidReward, NotFound
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
-from tests.unit.behavioral.worker import START_US, Worker
+from tests.unit.behavioral.worker import START_US, Worker, of_type
 
 LEARNED = ("behavioral.posterior", "behavioral.preference", "behavioral.skill", "behavioral.taste", "behavioral.wish")
 FIRST, SECOND = uuid.UUID(int=71), uuid.UUID(int=72)
@@ -151,3 +151,75 @@ def test_the_users_own_export_holds_everything_of_theirs_and_nothing_of_others(w
         "behavioral.consent",
     }
     assert not any('"bob"' in line for line in lines)
+
+
+def uses(worker):
+    return {one.request_id: one for one in worker.ask(behavioral_pb2.SelectionListRequest(user_id="ann")).selections}
+
+
+def confidences(worker, skill):
+    request = temporal_pb2.BehaviorTrendRequest(user_id="ann", skill_id=skill)
+    return [point.value for point in worker.ask(request).points]
+
+
+def test_a_thumb_that_was_deleted_or_undone_leaves_the_use_it_was_given_on(worker):
+    chosen = worker.select(request_id="r1")
+    worker.feedback(chosen.skill_id, 1, event_id=FIRST, request_id="r1", timestamp=START_US)
+    worker.feedback(chosen.skill_id, -1, event_id=SECOND, request_id="r1", timestamp=START_US + 1)
+    assert uses(worker)["r1"].reward == -1
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", event_id=SECOND.bytes))
+    assert uses(worker)["r1"].reward == 1
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=0))
+    assert not uses(worker)["r1"].HasField("reward")
+    (kept,) = [json.loads(line) for line in worker.export("ann") if '"behavioral.trajectory"' in line]
+    assert kept["reward"] is None
+
+
+def test_an_older_thumb_that_is_changed_does_not_speak_over_the_last_one(worker):
+    chosen = worker.select(request_id="r1")
+    worker.feedback(chosen.skill_id, 1, event_id=FIRST, request_id="r1")
+    worker.feedback(chosen.skill_id, 1, event_id=SECOND, request_id="r1")
+    edit(worker, FIRST, reward=-1)
+    assert uses(worker)["r1"].reward == 1
+
+
+def test_the_course_of_confidence_is_that_of_the_thumbs_that_count(worker, tmp_path):
+    other = Worker(MemoryBehavioralStore(), tmp_path)
+    other.consent()
+    for place, reward in enumerate((1, -1, 1)):
+        event_id, at_us = uuid.UUID(int=90 + place), START_US + place
+        worker.feedback("casual_chat", reward, event_id=event_id, timestamp=at_us)
+        if place != 1:
+            other.feedback("casual_chat", reward, event_id=event_id, timestamp=at_us)
+    assert len(confidences(worker, "casual_chat")) == 3
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", event_id=uuid.UUID(int=91).bytes))
+    assert confidences(worker, "casual_chat") == confidences(other, "casual_chat")
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=START_US))
+    assert len(confidences(worker, "casual_chat")) == 1
+
+
+def test_a_reason_given_before_learning_was_put_off_counts_when_it_is_on_again(worker):
+    worker.feedback("casual_chat", -1, event_id=FIRST, reason="too_verbose")
+    (before,) = worker.ask(behavioral_pb2.PreferencesRequest(user_id="ann")).buckets
+    worker.consent(on=False)
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").signals == 0
+    worker.consent()
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").signals == 1
+    (after,) = worker.ask(behavioral_pb2.PreferencesRequest(user_id="ann")).buckets
+    assert after.style["verbosity"] < before.style["verbosity"]
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").signals == 0
+
+
+def test_what_changes_nothing_for_want_of_consent_is_not_told_as_done(worker):
+    worker.feedback("casual_chat", 1, event_id=FIRST)
+    worker.consent(on=False)
+    commands = (
+        behavioral_pb2.EditFeedback(user_id="ann", event_id=FIRST.bytes, reward=-1),
+        behavioral_pb2.PutPreference(user_id="ann", style={"verbosity": 0.1}),
+    )
+    for command in commands:
+        emitted = worker.apply(worker.event(command))
+        assert not of_type(emitted, bus_pb2.AuditEvent)
+    worker.consent()
+    for command in commands:
+        assert len(of_type(worker.apply(worker.event(command)), bus_pb2.AuditEvent)) == 1

@@ -48,3 +48,24 @@ def test_a_promoted_insight_speaks_to_whoever_has_no_history_and_a_rejected_one_
         advisor.publish(outcomes_pb2.ReviewInsight(insight_id=rate.insight_id, action="frame"), user="")
     with pytest.raises(NotFound):
         advisor.publish(outcomes_pb2.ReviewInsight(insight_id="nothing", action="reject"), user="")
+
+
+def test_a_promoted_insight_of_what_nobody_wants_cautions_whoever_has_no_history(advisor):
+    people(advisor, 5, outcome="rejected", kind="remove_task")
+    page = advisor.publish(outcomes_pb2.CurateInsights(), user="")
+    told = {one.statement.split(",")[0]: one.insight_id for one in page.insights if one.type == "remove_task"}
+    of_rate = next(each for text, each in told.items() if "about 0% of the time" in text)
+    of_pattern = next(each for text, each in told.items() if "never_remove_task" in text)
+    for insight_id, other in ((of_rate, of_pattern), (of_pattern, of_rate)):
+        advisor.publish(outcomes_pb2.ReviewInsight(insight_id=insight_id, action="promote"), user="")
+        advisor.publish(outcomes_pb2.ReviewInsight(insight_id=other, action="reject"), user="")
+        answer = advisor.advise(type="remove_task")
+        assert (rules(answer)["insight"], answer.verdict) == ("caution", "caution")
+
+
+def test_a_promoted_pattern_of_what_people_like_says_yes(advisor):
+    people(advisor, 5)
+    page = advisor.publish(outcomes_pb2.CurateInsights(), user="")
+    pattern = next(one for one in page.insights if "open_to_add_habit" in one.statement)
+    advisor.publish(outcomes_pb2.ReviewInsight(insight_id=pattern.insight_id, action="promote"), user="")
+    assert rules(advisor.advise())["insight"] == "yes"

@@ -9,7 +9,7 @@ from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL
 from aico_memory.domain.behavioral.records import FeedbackRecord
 from aico_memory.domain.behavioral.refinement import RefinementFigures, refinement_of
 from aico_memory.domain.behavioral.skill import Skill, Trigger
-from aico_memory.errors import InvalidMessage
+from aico_memory.errors import InvalidMessage, SkillNotFound
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
 from tests.unit.behavioral.worker import START_US, Worker, own_skill
 
@@ -123,6 +123,21 @@ def test_a_refinement_is_proposed_once_a_version_and_not_again_where_it_was_put_
     assert change(worker, proposed.skill_id, "archive").status == "archived"
     assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 0
     assert change(worker, proposed.skill_id, "restore").skill_id == made.skill_id
+
+
+def test_a_refinement_that_was_deleted_is_not_proposed_again_and_leaves_no_word(worker):
+    made, proposed = complained(worker)
+    assert change(worker, proposed.skill_id, "delete").status == "deleted"
+    worker.feedback(made.skill_id, -1, reason="too_verbose")
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 0
+    assert [one.skill_id for one in skills(worker)] == [made.skill_id]
+    assert not any("Keep it short" in line for line in worker.export())
+    with pytest.raises(SkillNotFound):
+        change(worker, proposed.skill_id, "accept")
+    own_skill(worker, made.skill_id, template="Answer in verse.")
+    for _ in range(3):
+        worker.feedback(made.skill_id, -1, reason="too_verbose")
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 1, "a new version is another skill to refine"
 
 
 def test_a_refinement_of_what_is_another_skill_by_now_is_refused(worker):
