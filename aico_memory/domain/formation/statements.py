@@ -66,6 +66,9 @@ RETURNED = "returned"
 BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
 # What a message says after this is not read.
 MAX_CHARACTERS = 5_000
+# Characters that wordings are looked for in together. Nobody states a fact in a sentence that is longer.
+PASSAGE = 1_000
+_ENDS = re.compile(r"(?<=[.!?…]) ")
 PARSERS: dict[str, ModuleType] = {"english": english, "german": german, "turkish": turkish}
 
 
@@ -99,7 +102,22 @@ def _spoken_of(
 
 def plainer(text: str, grammar: Grammar) -> str:
     """The message in the plainer wording that the language's file knows for it, line by line."""
-    return "\n".join(_plain(line, grammar) for line in own_words(text[:MAX_CHARACTERS]).splitlines())
+    lines = own_words(text[:MAX_CHARACTERS]).splitlines()
+    return "\n".join(" ".join(_plain(part, grammar) for part in _passages(line)) for line in lines)
+
+
+def _passages(line: str) -> Iterator[str]:
+    """A long line by its sentences, several at a time: wordings span few of them, and time grows faster than length."""
+    if len(line) <= PASSAGE:
+        yield line
+        return
+    passage = ""
+    for sentence in _ENDS.split(line):
+        if passage and len(passage) + len(sentence) >= PASSAGE:
+            yield passage
+            passage = ""
+        passage = f"{passage} {sentence}" if passage else sentence
+    yield passage
 
 
 # A message is read again with those that follow it.
@@ -108,6 +126,8 @@ def _plain(line: str, grammar: Grammar) -> str:
     expand = PARSERS[grammar.parser].expand
     said: str = expand(first_person(calmly(line), grammar) if grammar.parser == "german" else calmly(line))
     low = lower_in(said, grammar.code)
+    if len(line) > PASSAGE:
+        return said
     for wording, replacement, cues in grammar.rewrites:
         if cues and not any(cue in low for cue in cues):
             continue
