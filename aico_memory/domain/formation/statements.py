@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
-from types import ModuleType
 
-from aico_memory.domain.formation import english, german, turkish
+from aico_memory.domain.formation import turkish
 from aico_memory.domain.formation.acts import Speech, read_speech
 from aico_memory.domain.formation.adding import added, by_what_was_told, what_it_replaces
 from aico_memory.domain.formation.elliptic import elliptic
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
-from aico_memory.domain.formation.german_endings import first_person
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.habits import same_days, times_of, with_habits, without_names
 from aico_memory.domain.formation.judging import (
@@ -51,25 +49,20 @@ from aico_memory.domain.formation.noticing import (
     until_then,
 )
 from aico_memory.domain.formation.parties import is_somebody, mentioned
+from aico_memory.domain.formation.plainer import MAX_CHARACTERS, PARSERS, plainer
 from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
 from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
 from aico_memory.domain.formation.turkish_context import spelled
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
-from aico_memory.domain.formation.wording import calmly, even, is_value, lower_in, own_words, sentences, squeeze
+from aico_memory.domain.formation.wording import even, is_value, lower_in, sentences, squeeze
 
 MAX_SENTENCES = 40
 _WORDS = re.compile(r"[^\W\d_]+")
 RETURNED = "returned"
 # Phrases of time that say how long, never when.
 BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
-# What a message says after this is not read.
-MAX_CHARACTERS = 5_000
-# Characters that wordings are looked for in together. Nobody states a fact in a sentence that is longer.
-PASSAGE = 1_000
-_ENDS = re.compile(r"(?<=[.!?…]) ")
-PARSERS: dict[str, ModuleType] = {"english": english, "german": german, "turkish": turkish}
 
 
 def read_statements(
@@ -98,42 +91,6 @@ def _spoken_of(
             # Who she is has been said already.
             return replace(party, noun="", owner="user") if party.name else party
     return None
-
-
-def plainer(text: str, grammar: Grammar) -> str:
-    """The message in the plainer wording that the language's file knows for it, line by line."""
-    lines = own_words(text[:MAX_CHARACTERS]).splitlines()
-    return "\n".join(" ".join(_plain(part, grammar) for part in _passages(line)) for line in lines)
-
-
-def _passages(line: str) -> Iterator[str]:
-    """A long line by its sentences, several at a time: wordings span few of them, and time grows faster than length."""
-    if len(line) <= PASSAGE:
-        yield line
-        return
-    passage = ""
-    for sentence in _ENDS.split(line):
-        if passage and len(passage) + len(sentence) >= PASSAGE:
-            yield passage
-            passage = ""
-        passage = f"{passage} {sentence}" if passage else sentence
-    yield passage
-
-
-# A message is read again with those that follow it.
-@lru_cache(maxsize=64)
-def _plain(line: str, grammar: Grammar) -> str:
-    expand = PARSERS[grammar.parser].expand
-    said: str = expand(first_person(calmly(line), grammar) if grammar.parser == "german" else calmly(line))
-    low = lower_in(said, grammar.code)
-    if len(line) > PASSAGE:
-        return said
-    for wording, replacement, cues in grammar.rewrites:
-        if cues and not any(cue in low for cue in cues):
-            continue
-        if (plain := wording.sub(replacement, said)) != said:
-            said, low = plain, lower_in(plain, grammar.code)
-    return said
 
 
 def _sentence(  # noqa: PLR0912, PLR0915

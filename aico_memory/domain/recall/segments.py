@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from aico_memory.domain.formation.acts import read_speech
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.statements import BOUNDING, MAX_CHARACTERS
+from aico_memory.domain.formation.plainer import MAX_CHARACTERS
+from aico_memory.domain.formation.statements import BOUNDING
 from aico_memory.domain.formation.turkish_nominal import EXIST
 from aico_memory.domain.formation.turkish_phrases import verb_of
 from aico_memory.domain.formation.when import TimePhrase, find_times

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.formation.statements import MAX_CHARACTERS, PASSAGE, plainer, read_statements
+from aico_memory.domain.formation.plainer import MAX_CHARACTERS, PASSAGE, plainer
+from aico_memory.domain.formation.statements import read_statements
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.paths import find_home
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.formation.statements import plainer
+from aico_memory.domain.formation.plainer import plainer
 from aico_memory.domain.formation.weight import INFERRED, STATED, WEAK
 from aico_memory.domain.formation.wording import own_words
 from aico_memory.models.fact_tables import load_formation_tables
