@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +23,7 @@ Intent = Annotated[str | None, typer.Option(help="Worked out from the message wh
 Sentiment = Annotated[str | None, typer.Option(help="positive, neutral or negative.")]
 TimeOfDay = Annotated[str | None, typer.Option(help="morning, afternoon, evening or night.")]
 Topic = Annotated[str | None, typer.Option(help="What it is about.")]
+Zone = Annotated[str | None, typer.Option(help="The person's, such as Europe/Berlin: whose time of day it is.")]
 RequestId = Annotated[str | None, typer.Option(help="Names this selection in later feedback.")]
 
 
@@ -53,14 +55,17 @@ def select_skill(
     time_of_day: TimeOfDay = None,
     topic: Topic = None,
     request_id: RequestId = None,
+    zone: Zone = None,
 ) -> None:
     """Choose how to answer, with the shares that led to the choice."""
     face = face_of(context)
     with face.client() as client:
+        # Named here, so that the reason can be told where no skill applies.
+        named = request_id or str(uuid.uuid4())
         chosen = client.select_skill(
-            user, message, intent=intent, sentiment=sentiment, time_of_day=time_of_day, topic=topic, request_id=request_id
+            user, message, intent=intent, sentiment=sentiment, time_of_day=time_of_day, topic=topic, request_id=named, zone=zone
         )
-        why = client.explain_selection(chosen["request_id"], user) if chosen and not face.as_json else None
+        why = client.explain_selection(named, user) if not (chosen or face.as_json) else None
     face.show(chosen, lambda data: _print_choice(face, data, why))
 
 
@@ -78,13 +83,14 @@ def apply_skill(
     time_of_day: TimeOfDay = None,
     topic: Topic = None,
     request_id: RequestId = None,
+    zone: Zone = None,
 ) -> None:
     """Choose how to answer, and print the system prompt with the chosen skill's words behind it."""
     face = face_of(context)
     with face.client() as client:
         applied = client.apply_skill(
             user, prompt, message, intent=intent, sentiment=sentiment, time_of_day=time_of_day, topic=topic,
-            request_id=request_id,
+            request_id=request_id, zone=zone,
         )  # fmt: skip
     face.show(applied, lambda data: face.write(data["prompt"]))
 
@@ -196,15 +202,15 @@ def _reward(text: str) -> int:
 
 def _print_choice(face: Face, chosen: dict[str, Any], why: Explanation | None) -> None:
     if not chosen or not chosen.get("skill_id"):
-        face.out.print("No skill applies.")
+        face.out.print("No skill applies." + (f" {escape(why['explanation'])}" if why and why["explanation"] else ""))
         return
     face.out.print(f"[bold]{escape(str(chosen['skill_name']))}[/]  {escape(str(chosen['skill_id']))}")
     face.out.print(
         f"confidence {chosen['confidence']:.2f}, alignment {chosen['alignment']:.2f}, request {chosen['request_id']}"
     )
     face.out.print("shares  " + "  ".join(f"{name} {share:.2f}" for name, share in (chosen.get("shares") or {}).items()))
-    if why and why["outcome"] == NO_CONSENT:
+    if chosen["outcome"] == NO_CONSENT:
         face.out.print(f"A fixed choice. {WITHOUT_CONSENT}")
     face.out.print(f"[dim]{escape(str(chosen['template']))}[/]")
-    if why and why["question"]:
-        face.out.print(f"Tried out; to be asked beside the answer: {escape(why['question'])}")
+    if chosen["question"]:
+        face.out.print(f"Tried out; to be asked beside the answer: {escape(str(chosen['question']))}")

@@ -15,6 +15,7 @@ from aico_memory.client.validation import (
     checked_id,
     checked_reward,
     checked_text,
+    checked_zone,
     judging,
     optional_text,
 )
@@ -41,21 +42,23 @@ class BehaviorVerbs(LearningVerbs):
         topic: str | None = None,
         request_id: str | None = None,
         session_id: str | None = None,
+        zone: str | None = None,
     ) -> SkillChoice | None:
-        """Choose how to answer a message; None where no skill applies.
+        """Choose how to answer a message; None where no skill applies: `explain_selection` of its `request_id` says why.
 
         What is not given is worked out from the message. The same `request_id` again gives the same choice.
-        `time_of_day` is morning, afternoon, evening or night. `intent` (base skills know question, request, learning,
-        casual, technical, code_review, emotional, planning, creative, decision, summary and statement) and `sentiment`
-        (positive, neutral, negative) are open: a skill of the user's own may name others, and one that no skill names
-        fits none.
+        `time_of_day` is morning, afternoon, evening or night; without it that of the clock in `zone` (IANA, the user's;
+        without one `behavioral.zone`). InvalidMessage for a zone that there is not. `intent` (base skills know question,
+        request, learning, casual, technical, code_review, emotional, planning, creative, decision, summary and statement)
+        and `sentiment` (positive, neutral, negative) are open: a skill of the user's own may name others, and one that no
+        skill names fits none.
         """
-        asked = (user_id, message, intent, sentiment, time_of_day, topic, request_id, session_id)
+        asked = (user_id, message, intent, sentiment, time_of_day, topic, request_id, session_id, zone)
         return choice_shape(await self._selected(*asked))
 
     async def _selected(
         self, user_id: str, message: str, intent: str | None, sentiment: str | None, time_of_day: str | None,
-        topic: str | None, request_id: str | None, session_id: str | None,
+        topic: str | None, request_id: str | None, session_id: str | None, zone: str | None, apply: bool = False,
     ) -> behavioral_pb2.SkillSelectionResponse:  # fmt: skip
         user = self._session.user(user_id)
         if time_of_day is not None and time_of_day not in TIMES_OF_DAY:
@@ -73,6 +76,8 @@ class BehaviorVerbs(LearningVerbs):
             sentiment=optional_text(sentiment, "sentiment", 64),
             time_of_day=time_of_day or "",
             topic_text=optional_text(topic, "topic", 2000),
+            zone=checked_zone(zone, "zone"),
+            apply=apply,
         )
         stored = behavioral_pb2.SelectionAnswerRequest(user_id=user, request_id=named)
         response: behavioral_pb2.SkillSelectionResponse = await self._session.command(request, user, stored=stored)
@@ -89,14 +94,17 @@ class BehaviorVerbs(LearningVerbs):
         topic: str | None = None,
         request_id: str | None = None,
         session_id: str | None = None,
+        zone: str | None = None,
     ) -> AppliedSkill:
         """Choose how to answer a message, and append the chosen template to a system prompt.
 
-        The same choice as `select_skill`, whose arguments these are; the application is published on
-        memory/behavioral/skill_applied/v1/. Where no skill applies the prompt comes back as it was.
+        The same choice as `select_skill`, whose arguments these are, and with the `request_id` of a choice that choice; the
+        application is published on memory/behavioral/skill_applied/v1/, as a mere selection is not. Where no skill
+        applies the prompt comes back as it was, and nothing is published.
         """
         prompt = checked_text(system_prompt, "system_prompt", empty=True)
-        response = await self._selected(user_id, message, intent, sentiment, time_of_day, topic, request_id, session_id)
+        asked = (user_id, message, intent, sentiment, time_of_day, topic, request_id, session_id, zone)
+        response = await self._selected(*asked, apply=True)
         return {
             "prompt": with_template(prompt, response.procedure_template) if response.skill_id else prompt,
             "skill": choice_shape(response),

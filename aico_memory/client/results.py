@@ -140,6 +140,15 @@ class SkillChoice(TypedDict):
     shares: dict[str, float]
     bucket: int
     is_exploration: bool
+    # What to ask the person beside the answer, where something is tried out; else empty.
+    question: str
+    # Why, in one sentence.
+    explanation: str
+    # What of the situation was worked out by what: intent=caller, sentiment=lexicon, …
+    answered_by: str
+    # applied | no_consent: the fixed choice for someone of whom nothing is learned
+    outcome: str
+    policy: str
 
 
 class AppliedSkill(TypedDict):

@@ -179,6 +179,11 @@ def choice_shape(response: behavioral_pb2.SkillSelectionResponse) -> SkillChoice
         "shares": dict(response.shares),
         "bucket": response.bucket,
         "is_exploration": response.is_exploration,
+        "question": response.question,
+        "explanation": response.explanation,
+        "answered_by": response.answered_by,
+        "outcome": response.outcome,
+        "policy": response.policy,
     }
 
 

@@ -207,11 +207,11 @@ class MemoryClient(
         topic: str | None = None,
         request_id: str | None = None,
         session_id: str | None = None,
+        zone: str | None = None,
     ) -> SkillChoice | None:
         """Choose how to answer a message; None where no skill applies."""
-        return self._run(
-            self._client.select_skill(user_id, message, intent, sentiment, time_of_day, topic, request_id, session_id)
-        )
+        more = (intent, sentiment, time_of_day, topic, request_id, session_id, zone)
+        return self._run(self._client.select_skill(user_id, message, *more))
 
     def apply_skill(
         self,
@@ -224,9 +224,10 @@ class MemoryClient(
         topic: str | None = None,
         request_id: str | None = None,
         session_id: str | None = None,
+        zone: str | None = None,
     ) -> AppliedSkill:
         """A system prompt with the words of the chosen skill behind it."""
-        more = (intent, sentiment, time_of_day, topic, request_id, session_id)
+        more = (intent, sentiment, time_of_day, topic, request_id, session_id, zone)
         return self._run(self._client.apply_skill(user_id, system_prompt, message, *more))
 
     def feedback(

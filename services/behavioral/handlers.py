@@ -15,7 +15,7 @@ from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, guardrails_pb2, temporal_pb2
 from aico_memory.domain.behavioral.policies import policy_named
 from aico_memory.domain.behavioral.prior import COLD
-from aico_memory.domain.behavioral.records import NO_CONSENT, SelectionRecord, UserSkill
+from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord, UserSkill
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.guardrails.adjustment import BEHAVIORAL_PRIOR
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage, NotFound, RefusedTransition
@@ -51,7 +51,7 @@ from services.behavioral.figures import (
 from services.behavioral.measuring import Measuring
 from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
-from services.behavioral.own_skills import opened, put, revert
+from services.behavioral.own_skills import ARCHIVED, opened, put, revert
 from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
@@ -222,26 +222,25 @@ class BehavioralHandlers(Handlers):
         situation, answered_by = self._situations.take(event, shelf)
         standing = rows.selection(event.user, request_id_of(event))
         if standing is not None:
-            return self._selector.answer(standing, shelf)
+            answer = self._selector.answer(standing, shelf)
+            self._applied(transaction, event, standing, answer.skill_name)
+            return answer
         record, consent, candidates = self._selector.select(rows, event, situation, answered_by, shelf)
         remember(rows, record, consent, event, self._ports.vault.users.sealer(event.user))
         answer = self._selector.answer(record, shelf)
         answer.selection_time_ms = (perf_counter() - started) * 1000
         emit(transaction, event, answer, "skill_response")
-        if record.skill_id:
-            emit(transaction, event, self._application(record, answer.skill_name), "skill_applied")
+        self._applied(transaction, event, record, answer.skill_name)
         self._measuring.selected(rows, record, answer.selection_time_ms, self._situations.context_ms, candidates)
         return answer
 
-    def _application(self, record: SelectionRecord, name: str) -> behavioral_pb2.SkillApplicationEvent:
-        return behavioral_pb2.SkillApplicationEvent(
-            user_id=record.user,
-            skill_id=record.skill_id,
-            skill_name=name,
-            confidence_score=record.confidence,
-            timestamp=record.at_us,
-            request_id=record.request_id,
-        )
+    def _applied(self, transaction: ConsumerTransaction, event: Event, record: SelectionRecord, name: str) -> None:
+        if record.skill_id and event.message.apply:
+            applied = behavioral_pb2.SkillApplicationEvent(
+                user_id=record.user, skill_id=record.skill_id, skill_name=name, confidence_score=record.confidence,
+                timestamp=record.at_us, request_id=record.request_id,
+            )  # fmt: skip
+            emit(transaction, event, applied, "skill_applied")
 
     def _learn(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         judged = judge(rows, event, self._catalogue, self._rules, self._ports.vault.users.sealer(event.user))
@@ -253,7 +252,7 @@ class BehavioralHandlers(Handlers):
             )  # fmt: skip
             emit(transaction, event, processed, "feedback_processed")
         if judged.is_new and record.skill_updated:
-            relieve(rows, record.user, self._catalogue, self._settings.library, event.occurred_us)
+            self._relieve(transaction, rows, event)
             updated = behavioral_pb2.SkillUpdated(
                 user_id=record.user, skill_id=record.skill_id, old_confidence=judged.old_confidence,
                 new_confidence=record.new_confidence, bucket=record.bucket, reason="feedback",
@@ -263,6 +262,18 @@ class BehavioralHandlers(Handlers):
             state = rows.skill_state(record.user, record.skill_id)
             self._measuring.judged(rows, record, judged.old_confidence, state)
         return answer_of(record)
+
+    def _relieve(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> None:
+        least = relieve(rows, event.user, self._catalogue, self._settings.library, event.occurred_us)
+        for place, skill_id in enumerate(least, 1):
+            sure = rows.skill_state(event.user, skill_id).confidence
+            rows.add_evolution(Evolution(event.user, event.event_id, place, ARCHIVED, skill_id, event.occurred_us, sure, sure))
+            told = behavioral_pb2.SkillUpdated(
+                user_id=event.user, skill_id=skill_id, old_confidence=sure, new_confidence=sure, reason=ARCHIVED
+            )
+            emit(transaction, event, told, f"{ARCHIVED}/{skill_id}")
+        if least:
+            emit(transaction, event, audit(event, "skills_archived", {"skills": least}), "pressure")
 
     def _clean_up(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> None:
         now_us = event.message.planned_at_us or event.occurred_us

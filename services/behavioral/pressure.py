@@ -10,19 +10,21 @@ from services.behavioral.own_skills import ACCEPTED, change_status, current
 
 
 def relieve(rows: BehavioralRows, user: str, catalogue: Catalogue, settings: LibrarySettings, at_us: int) -> list[str]:
-    """Archive the least valuable skills where the learned data of a user are beyond the limit; which.
+    """Archive the least valuable skills where the learned data of a user are beyond the limit; which, least first.
 
-    Order: confidence (base skills' times a factor), then the last use; a few at a time. At least one skill stays.
+    Order: confidence (base skills' times a factor), then the last use, own skills that were never used among them; a few
+    at a time. At least one skill stays.
     """
     if rows.size_of(user) <= settings.bytes_per_user:
         return []
     archived = rows.archived_skills(user)
     own = {skill_id for skill_id, one in current(rows, user).items() if one.status == ACCEPTED}
     states = rows.skill_states(user)
-    at_hand = [skill_id for skill_id in states if skill_id not in archived and (skill_id in catalogue or skill_id in own)]
+    # Of a base skill without a state nothing is kept that could be freed.
+    at_hand = own.union(skill_id for skill_id in states if skill_id in catalogue and skill_id not in archived)
 
     def value(skill_id: str) -> tuple[float, int, str]:
-        state: SkillState = states[skill_id]
+        state = states.get(skill_id, SkillState())
         factor = settings.base_value if skill_id in catalogue else 1.0
         return state.confidence * factor, state.last_used_us, skill_id
 

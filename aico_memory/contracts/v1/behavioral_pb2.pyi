@@ -80,6 +80,7 @@ class SkillSelectionRequest(_message.Message):
     TIME_OF_DAY_FIELD_NUMBER: _builtins.int
     TOPIC_TEXT_FIELD_NUMBER: _builtins.int
     ZONE_FIELD_NUMBER: _builtins.int
+    APPLY_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     conversation_id: _builtins.str
     message_text: _builtins.str
@@ -94,6 +95,8 @@ class SkillSelectionRequest(_message.Message):
     topic_text: _builtins.str
     zone: _builtins.str
     """IANA zone of the person; empty or unknown: the configured one."""
+    apply: _builtins.bool
+    """The caller puts the template to use: the application is published on memory/behavioral/skill_applied/v1/."""
     @_builtins.property
     def context_tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
@@ -110,10 +113,11 @@ class SkillSelectionRequest(_message.Message):
         time_of_day: _builtins.str = ...,
         topic_text: _builtins.str = ...,
         zone: _builtins.str = ...,
+        apply: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["context_tags", b"context_tags", "conversation_id", b"conversation_id", "intent", b"intent", "message_text", b"message_text", "request_id", b"request_id", "sentiment", b"sentiment", "time_of_day", b"time_of_day", "timestamp", b"timestamp", "topic_text", b"topic_text", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["apply", b"apply", "context_tags", b"context_tags", "conversation_id", b"conversation_id", "intent", b"intent", "message_text", b"message_text", "request_id", b"request_id", "sentiment", b"sentiment", "time_of_day", b"time_of_day", "timestamp", b"timestamp", "topic_text", b"topic_text", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -114,7 +114,10 @@ class LearningRows(Protocol):
         """Put a skill of which something is known aside, or (None) back."""
 
     def size_of(self, user: str) -> int:
-        """Bytes of what is learned of a user, about: cells, states, posteriors, preferences, own skills."""
+        """Bytes of what is learned of a user, about: cells, states, posteriors, preferences, own skills.
+
+        Neither skills that are put aside count, with what is known of them, nor versions of before.
+        """
 
     def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:
         """Add one value to a figure of an hour."""

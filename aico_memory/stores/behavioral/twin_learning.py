@@ -235,8 +235,12 @@ class MemoryLearningRows:
 
     def size_of(self, user: str) -> int:
         tables = self._tables
-        rows = sum(key[0] == user for table in (tables.cells, tables.states, tables.posteriors) for key in table)
-        own = [one for one in tables.user_skills.values() if one.user == user]
+        versions = [one for one in tables.user_skills.values() if one.user == user]
+        aside = self.archived_skills(user) | {one.skill_id for one in versions if one.status == "archived"}
+        known = (key for table in (tables.cells, tables.states, tables.posteriors) for key in table)
+        # The skill ends each key.
+        rows = sum(key[0] == user and key[-1] not in aside for key in known)
+        own = [one for one in versions if one.status in ("accepted", "proposed")]
         vectors = sum(key[0] == user for key in tables.preferences) + (user in tables.stated) + len(own)
         return ROW * rows + (ROW + 128) * vectors + sum(len(one.sealed_definition) for one in own)
 

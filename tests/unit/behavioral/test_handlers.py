@@ -18,8 +18,9 @@ FIRST = uuid.UUID("01890a5d-ac96-774b-bcce-b302099a8057")
 
 def test_a_selection_is_answered_announced_and_applied(consenting):
     request = behavioral_pb2.SkillSelectionRequest(
-        user_id="ann", message_text="How far is the moon?", intent="question", sentiment="neutral", time_of_day="morning"
-    )
+        user_id="ann", message_text="How far is the moon?", intent="question", sentiment="neutral", time_of_day="morning",
+        apply=True,
+    )  # fmt: skip
     event = consenting.event(request)
     emitted = consenting.apply(event)
     (answer,) = [message for topic, message in emitted if topic == REPLY]
@@ -38,10 +39,20 @@ def test_a_selection_is_answered_announced_and_applied(consenting):
     assert (applied.skill_id, applied.request_id) == (answer.skill_id, answer.request_id)
 
 
+def test_a_selection_is_no_application_until_somebody_puts_it_to_use(consenting):
+    fields = {"user_id": "ann", "message_text": "How far?", "intent": "question", "request_id": "r"}
+    chosen = consenting.apply(consenting.event(behavioral_pb2.SkillSelectionRequest(**fields)))
+    assert not of_type(chosen, behavioral_pb2.SkillApplicationEvent)
+    emitted = consenting.apply(consenting.event(behavioral_pb2.SkillSelectionRequest(**fields, apply=True)))
+    (applied,) = of_type(emitted, behavioral_pb2.SkillApplicationEvent)
+    (answer, *_) = of_type(emitted, behavioral_pb2.SkillSelectionResponse)
+    assert (applied.skill_id, applied.skill_name, applied.request_id) == (answer.skill_id, answer.skill_name, "r")
+
+
 def test_where_no_skill_applies_none_is_named_and_that_is_said(consenting):
     event = consenting.event(
         behavioral_pb2.SkillSelectionRequest(
-            user_id="ann", message_text="x", intent="unheard_of", sentiment="neutral", time_of_day="night"
+            user_id="ann", message_text="x", intent="unheard_of", sentiment="neutral", time_of_day="night", apply=True
         )
     )
     emitted = consenting.apply(event)

@@ -1,10 +1,13 @@
 """Own skills over the worker's handlers: made, chosen, judged, changed by version, put aside, proposed."""
 
+import json
+
 import pytest
 
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2
 from aico_memory.errors import InvalidMessage, SkillNotFound
 from aico_memory.settings import Settings
+from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
 from tests.unit.behavioral.worker import Worker, own_skill
 
@@ -129,6 +132,62 @@ def test_beyond_the_limit_the_least_valuable_skills_are_archived_and_base_ones_l
         assert number < 200
     assert len(archived) == 2
     assert "concise_response" in archived or "casual_chat" in archived
+
+
+def crowded(store, folder, skills=14):
+    """A person beyond the limit, with so many skills of their own that they never used and four that they have judged."""
+    limited = {"behavioral": {"library": {"bytes_per_user": 10_000, "archive_at_once": 2}}}
+    worker = Worker(store, folder, Settings.model_validate(limited))
+    worker.consent()
+    for skill in ("concise_response", "casual_chat", "detailed_explanation", "summarize_key_points"):
+        worker.feedback(skill, 1)
+    made = [own_skill(worker, template=f"{number} " + "Answer in rhyme. " * 60).skill_id for number in range(skills)]
+    return worker, made
+
+
+def size(worker, user="ann"):
+    with worker.store.reading() as rows:
+        return rows.size_of(user)
+
+
+def archived(worker):
+    return [one.skill_id for one in worker.ask(SKILLS).skills if one.status == "archived"]
+
+
+@pytest.mark.parametrize("kind", ["twin", "sql"])
+def test_what_is_archived_frees_room_and_own_skills_that_were_never_used_go_first_and_it_is_told(kind, tmp_path):
+    store = MemoryBehavioralStore() if kind == "twin" else SqlBehavioralStore.open(tmp_path / "b", None)
+    worker, made = crowded(store, tmp_path)
+    before = size(worker)
+    assert before > 10_000
+    thumb = behavioral_pb2.FeedbackEvent(user_id="ann", message_id="m", skill_id="concise_response", reward=1)
+    emitted = worker.apply(worker.event(thumb))
+    assert len(archived(worker)) == 2
+    assert set(archived(worker)) <= set(made), "what was liked stays"
+    assert size(worker) < before - 2000
+    told = [one.skill_id for _, one in emitted if isinstance(one, behavioral_pb2.SkillUpdated) and one.reason == "archived"]
+    assert sorted(told) == sorted(archived(worker))
+    (audited,) = [one for _, one in emitted if isinstance(one, bus_pb2.AuditEvent)]
+    assert (audited.action, json.loads(audited.detail_json)["skills"]) == ("skills_archived", told)
+    with worker.store.reading() as rows:
+        assert sorted(one.subject for one in rows.evolution_of("ann") if one.what == "archived") == sorted(told)
+    while size(worker) > 10_000:
+        worker.feedback("concise_response", 1)
+    enough = archived(worker)
+    for _ in range(3):
+        worker.feedback("concise_response", 1)
+    assert archived(worker) == enough, "within the limit nothing more is put aside"
+    assert set(enough) < set(made)
+    assert change(worker, enough[0], "restore").status == "accepted"
+    worker.handlers.close()
+
+
+def test_versions_of_before_put_no_skill_aside(tmp_path):
+    worker, (made,) = crowded(MemoryBehavioralStore(), tmp_path, skills=1)
+    for number in range(12):
+        own_skill(worker, made, template=f"{number} " + "Answer in verse. " * 60)
+    worker.feedback("concise_response", 1)
+    assert archived(worker) == []
 
 
 def test_a_new_version_keeps_the_name_and_the_conditions_that_it_does_not_say(worker):

@@ -125,6 +125,11 @@ def test_a_choice_has_exactly_the_promised_keys() -> None:
         shares={"trigger": 0.5},
         bucket=3,
         is_exploration=True,
+        question="Was it short enough?",
+        explanation="S scores 0.5.",
+        answered_by="intent=caller",
+        outcome="applied",
+        policy="hierarchical-thompson",
     )
     assert choice_shape(response) == {
         "request_id": "r",
@@ -136,6 +141,11 @@ def test_a_choice_has_exactly_the_promised_keys() -> None:
         "shares": {"trigger": 0.5},
         "bucket": 3,
         "is_exploration": True,
+        "question": "Was it short enough?",
+        "explanation": "S scores 0.5.",
+        "answered_by": "intent=caller",
+        "outcome": "applied",
+        "policy": "hierarchical-thompson",
     }
 
 
