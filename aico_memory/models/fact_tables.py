@@ -52,7 +52,7 @@ _GROUPS = (
     "served_by",
     "counted_by", "vague_numbers", "countable", "off_words", "its_time", "leads", "called_by_name", "no_names", "goes_on",
     "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
-    "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "codes", "ordinals",
+    "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "apart_kin", "codes", "ordinals",
     "light", "which", "places", "also", "listing", "negates", "only",
 )  # fmt: skip
 _MARKS = (

@@ -83,10 +83,17 @@ def read_speech(sentence: str, grammar: Grammar) -> Speech:  # noqa: PLR0912
         speech.act = "correct"
     if speech.act == "correct" and not speech.elliptic:
         for mark in grammar.marks["elliptic"]:
-            if match := mark.match(speech.text) or mark.match(first_of(speech.text)):
+            match = mark.match(speech.text) or mark.match(first_of(speech.text))
+            if match and not _tells_what_happened(match["v"], grammar):
                 speech.elliptic = trim(match["v"])
                 break
     return speech
+
+
+def _tells_what_happened(value: str, grammar: Grammar) -> bool:
+    """ "Sorry, went quiet there" says no value."""
+    first = lower_in(trim(value).partition(" ")[0], grammar.code)
+    return grammar.parser == "english" and grammar.tenses.get(first) == "past"
 
 
 def _without(text: str, grammar: Grammar, names: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -28,6 +29,8 @@ NAMELESS = frozenset({"pet", "owns"})
 PLACES = frozenset({"employer", "home_city", "location", "role", "school", "studies"})
 ONTO, PASTIMES = "onto", frozenset({"reading", "watching", "project"})
 COMMUTE, RETURNED = "commute", "returned"
+DOSE = f"{ATTRIBUTE}dose"
+_DOSE = re.compile(r"\d[\d.,]* ?(mg|mcg|µg|ug|g|ml|units|iu|puffs|drops|tablets?)\b")
 
 
 def added(
@@ -99,6 +102,7 @@ def by_what_was_told(
     `told_before`: the facts of the messages before, newest first; `newest`: those of the newest that states anything.
     """
     taken_up(result, start, told_before(), tables)
+    another_dose(result, start, told_before())
     of_what_was_told(result, start, told_before(), tables)
     carried_over(result, start, told_before())
     now = any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["by_now"])
@@ -126,6 +130,23 @@ def before_it(result: Statements, start: int, earlier: Sequence[FormedFact], sai
                 fact, predicate=later.predicate, single_valued=later.single_valued, kind=later.kind,
                 valid_until_us=min(later.valid_from_us, said_at_us), confidence_base=max(fact.confidence_base, STATED),
             )  # fmt: skip
+
+
+def another_dose(result: Statements, start: int, earlier: Iterable[Sequence[FormedFact]]) -> None:
+    """ "So it's 100 mg now": of what was told to be taken last, in the same unit."""
+    for place, fact in enumerate(result.facts[start:], start):
+        if fact.predicate != DOSE or not (unit := _unit(fact.value)):
+            continue
+        told = _newest_first(chain([result.facts[:place]], earlier))
+        was = next((one for one in told if one.act != "end" and one.predicate != DOSE and _unit(one.value) == unit), None)
+        if was is not None:
+            result.facts[place] = replace(fact, predicate=was.predicate, confidence_base=STATED)
+
+
+def _unit(value: str) -> str:
+    """The unit of a dose ("mg" of "100 mg"); empty of what is none."""
+    found = _DOSE.match(value.casefold())
+    return found[1] if found else ""
 
 
 def of_what_was_told(result: Statements, start: int, earlier: Iterable[Sequence[FormedFact]], tables: FormationTables) -> None:

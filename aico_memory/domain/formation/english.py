@@ -128,7 +128,7 @@ def _verb_at(words: list[str], lowered: list[str], grammar: Grammar) -> int:
         if word in _SAME_PAST and before not in grammar.words["own"]:
             return at
         if tense == "infinitive" and (
-            before in _PLURALS or (before.endswith("s") and not before.endswith("ss")) or "and" in lowered[:at]
+            before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is"))) or "and" in lowered[:at]
         ):
             return at
     if lowered[0] in ("i", "we", "he", "she", "they"):

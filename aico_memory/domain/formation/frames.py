@@ -82,6 +82,9 @@ def take_times(tokens: Sequence[str]) -> tuple[list[str], tuple[int, ...]]:
             times.extend(map(int, found))
             if tail := trim(HOLDER.sub("", token)):
                 kept.append(tail)
+            elif kept and token.endswith(",") and not kept[-1].endswith(","):
+                # "To Bala on Saturday, sea view and all": the comma closes the place.
+                kept[-1] += ","
         else:
             kept.append(token)
     return kept, tuple(times)

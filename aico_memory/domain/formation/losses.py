@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from aico_memory.domain.formation.attributes import TIME, Found, predicate_of
+from aico_memory.domain.formation.attributes import ATTRIBUTE, TIME, Found, predicate_of
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -14,6 +14,7 @@ from aico_memory.domain.formation.turkish_words import unpossessed
 from aico_memory.domain.formation.wording import lower_in, trim
 
 PARTNER, REPLACED = "partner", "replaced"
+FEES = frozenset({"fee", "fees", "price"})
 
 
 def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:  # noqa: PLR0912
@@ -63,6 +64,10 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
             yield Found(party.owner, name, party.name, single, kind, act="end")
             if is_a(party.noun, "animal", tables, grammar):
                 yield Found(party.owner, "pet", party.noun, False, "fact", act="end")
+                for said in (lower_in(trim(word), grammar.code) for word in frame.text.split()):
+                    if said != party.noun and grammar.synonyms.get(said) == party.noun:
+                        # "The beagle died": the dog was told as one.
+                        yield Found(party.owner, "pet", said, False, "fact", act="end")
     elif called_off:
         yield Found(party.subject, TIME, "", True, "fact", act="end")
         if (grammar.code, last) not in tables.nouns:
@@ -92,6 +97,9 @@ def ended_noun(found: Found, tables: FormationTables, grammar: Grammar) -> Found
     if grammar.code == "tr":
         noun = unpossessed(noun, grammar.words["nouns"] | frozenset(grammar.relations)) or noun
     noun = grammar.synonyms.get(noun, noun)
+    if grammar.parser == "english" and " " in noun and noun.split()[-1] in FEES:
+        # What is paid for the gym is not the gym.
+        return replace(found, predicate=ATTRIBUTE + noun, value="", single_valued=True)
     if name := tables.nouns.get((grammar.code, noun)):
         return replace(found, predicate=name, value="", single_valued=tables.predicates[name].single_valued)
     return None

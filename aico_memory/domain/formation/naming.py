@@ -24,7 +24,7 @@ from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame, shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Pattern, Predicate
 from aico_memory.domain.formation.kinds_of_things import is_a
-from aico_memory.domain.formation.losses import ended_noun, losses
+from aico_memory.domain.formation.losses import FEES, ended_noun, losses
 from aico_memory.domain.formation.standing import counted, progress_of
 from aico_memory.domain.formation.together import of_a_pair
 from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
@@ -84,7 +84,7 @@ def _typed(found: Found, tables: FormationTables, grammar: Grammar) -> Found:
         # Of many values ("the subscription") it is not said which.
         return ended
     known = tables.predicates.get(found.predicate)
-    if known is None or not known.general:
+    if known is None or not known.general or found.value.rpartition(" ")[2] in FEES:
         return found
     for predicate in tables.predicates.values():
         if predicate.type and is_a(found.value, predicate.type, tables, grammar):
@@ -265,7 +265,7 @@ def _match(
                 return Found(noun, predicate.name, value, True, "fact", pattern.act)
             if noun:
                 folks = frame.subject.noun in grammar.words["people"] or frame.subject.noun in grammar.relations
-                if folks and not frame.subject.name:
+                if folks and not frame.subject.name and not _has_its_own(frame, grammar):
                     # "The kids renamed the puppy".
                     return Found(SPEAKER, *_noun_fields(noun, value, tables, grammar), pattern.act)
                 return Found(frame.subject.subject, *_noun_fields(noun, value, tables, grammar), pattern.act)
@@ -278,6 +278,11 @@ def _match(
                 opposite=predicate.opposite,
             )  # fmt: skip
     return None
+
+
+def _has_its_own(frame: Frame, grammar: Grammar) -> bool:
+    """ "My mum has a dog called Rufus": hers, where "the kids named the dog" and "my wife has a cat" tell of one's own."""
+    return frame.subject.noun in grammar.words["apart_kin"] and frame.verb in grammar.words["counted_by"]
 
 
 def _as_said(frame: Frame, grammar: Grammar) -> str:

@@ -53,6 +53,13 @@ def is_somebody(party: Party, grammar: Grammar) -> bool:
     return noun in grammar.relations and all(word in grammar.words["empty"] for word in apart)
 
 
+def _may_be_somebody(party: Party, grammar: Grammar) -> bool:
+    """Whether "she" may stand for what was named last; of a word that the tables do not know it may, but for a plural."""
+    last = party.noun.split()[-1:]
+    known = not last or last[0] in grammar.relations or last[0] in grammar.words["people"]
+    return bool(party.name) or known or not last[0].endswith("s") or last[0].endswith("ss")
+
+
 def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
     words = [trim(word) for word in phrase.split() if trim(word)]
     lowered = [lower_in(word, grammar.code) for word in words]
@@ -64,6 +71,14 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
             if last.noun.split()[-1:] and last.noun.split()[-1] in people:
                 # "I called my sister. It's a great feeling": that is not her.
                 return Party(owner="", noun="")
+        if (
+            last is not None
+            and grammar.parser == "english"
+            and lowered[0] in ("he", "she")
+            and not _may_be_somebody(last, grammar)
+        ):
+            # "The flowers have passed to Agnes. She's eighty": that is said of no flowers.
+            return NOBODY
         return last if last is not None else Party(owner="", noun="")
     owner, possessed, definite = SPEAKER, False, False
     apart = next((at for at, word in enumerate(lowered) if at and word in grammar.words["own"]), 0)
@@ -120,7 +135,11 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
         # "der Termin für meine Prüfung", "the deadline for the tax return"
         owner = " ".join(word for word in lowered[2:] if word not in grammar.words["determiners"])
         return Party(owner=owner or lowered[-1], noun=lowered[0], possessed=True)
-    if len(words) == 1 and lowered[0].endswith(tuple(grammar.words["events"])) and words[0][:1].isupper():
+    event = lowered[0] in grammar.words["events"]
+    if grammar.parser != "english":
+        # English writes its compounds apart: Dermot is no MOT.
+        event = lowered[0].endswith(tuple(grammar.words["events"]))
+    if len(words) == 1 and event and words[0][:1].isupper():
         # "Chorprobe ist immer dienstags."
         return Party(owner=owner, noun=lowered[0], possessed=True)
     if (

@@ -16,6 +16,7 @@ from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.habits import same_days, times_of, with_habits, without_names
+from aico_memory.domain.formation.in_parts import read_in_parts
 from aico_memory.domain.formation.judging import (
     NEWEST,
     is_to_come,
@@ -74,7 +75,8 @@ def read_statements(
         text = spelled(text, recent)
     result = Statements(text=text, last_party=_spoken_of(text, grammar, tables, said_at_us, zone, recent))
     for sentence in sentences(plainer(text, grammar), grammar.marks["opens_sentence"])[:MAX_SENTENCES]:
-        _sentence(result, sentence, grammar, tables, said_at_us, zone, recent)
+        said = partial(_sentence, result, grammar, tables, said_at_us, zone, recent)
+        read_in_parts(result, sentence, grammar, tables, said)
     return succeeded(result, tables, grammar)
 
 
@@ -94,14 +96,9 @@ def _spoken_of(
 
 
 def _sentence(  # noqa: PLR0912, PLR0915
-    result: Statements,
+    result: Statements, grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str],
     sentence: str,
-    grammar: Grammar,
-    tables: FormationTables,
-    said_at_us: int,
-    zone: str,
-    recent: Sequence[str],
-) -> None:
+) -> None:  # fmt: skip
     parser = PARSERS[grammar.parser]
     speech = read_speech(parser.expand(even(sentence)), grammar)
     if result.pending and not speech.act:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import alike
@@ -80,7 +80,12 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
             # "Boncuk öldü, çok üzgünüm": how one feels takes nobody's place.
             continue
         left = [end.value for end in ends if end.subject == fact.subject and (stays or _may_be_anything(end, fact, tables))]
-        left = [one for one in (*left, *result.gone) if alike(one, fact.value, tables, grammar)]
+        # "Mr Bell retired. Felix has a cold": a name makes way for a name.
+        gone = [one for one in result.gone if one[:1].islower() or fact.value[:1].isupper() or fact.subject == SPEAKER]
+        if fact.predicate == "hobby":
+            # "I've taken up chess. The owl is finished": what is told gone before, and not what comes after.
+            gone = [one for one in gone if result.text.find(one) < result.text.find(fact.value)]
+        left = [one for one in (*left, *gone) if alike(one, fact.value, tables, grammar)]
         if fact.predicate not in tables.predicates and ":" not in fact.predicate and not fact.value[:1].isupper():
             # "I cancelled PureGym, I just run in the park now": where one runs is no gym.
             left = [one for one in left if one in result.gone]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aico_memory.domain.formation.formed import SPEAKER
-from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import is_a
 from aico_memory.domain.formation.standing import COUNT, kinds_named
 from aico_memory.domain.formation.wording import lower_in
@@ -20,6 +20,7 @@ from aico_memory.domain.recall.yes_no import names
 
 # What one does for sport is told as a hobby or as what one plays.
 SPORTS = ("plays", "hobby")
+PET = "pet"
 # What one would rather have.
 PREFERRED = ("likes", "drinks", "eats", "uses")
 # Words that say nothing of what is asked for.
@@ -34,6 +35,7 @@ def answered_broadly(
         _how_many(question, groups, about, at_us, tables)
         or _who_does(question, groups, about, at_us, tables)
         or _all_of(question, groups, at_us, tables)
+        or _animals(question, groups, at_us, tables)
         or _sports(question, groups, about, at_us, tables)
         or _preferred(question, groups, about, at_us, tables)
     )
@@ -110,6 +112,41 @@ def _all_of(question: Question, groups: Sequence[Group], at_us: int, tables: For
     wanted = {ATTRIBUTE + member for member in members}
     found = [one for group in groups if group.subject == SPEAKER and group.predicate in wanted for one in at(group.held, at_us)]
     return list({one.fact.object_key: one for one in found}.values())
+
+
+def _animals(question: Question, groups: Sequence[Group], at_us: int, tables: FormationTables) -> list[Held]:
+    """ "Which pets do I have?": by their names, and by what they are where they have been given none."""
+    grammar = tables.grammars[question.language]
+    asked = [noun for noun in grammar.collectives if noun in question.words]
+    if not asked or question.predicates.get(PET, 0.0) < 1 or question.yes_no or question.relations - set(asked) - {PET}:
+        return []
+    members = {ATTRIBUTE + member for noun in asked for member in grammar.collectives[noun]}
+    mine = [group for group in groups if group.subject == SPEAKER]
+    named = [group for group in mine if group.predicate in members]
+    if not named:
+        return []
+    kept = [one for group in mine if group.predicate == PET for one in group.held]
+    found = [
+        one
+        for group in named
+        for one in at(group.held, at_us)
+        if not _given_up(group.predicate.removeprefix(ATTRIBUTE), one, kept, at_us, grammar)
+    ]
+    named_kinds = {group.predicate.removeprefix(ATTRIBUTE) for group in named}
+    found += [one for one in at(kept, at_us) if not _kinds(one, grammar) & named_kinds]
+    return list({one.fact.object_key: one for one in found}.values())
+
+
+def _kinds(one: Held, grammar: Grammar) -> set[str]:
+    """What an animal is: a rescue dog is a dog."""
+    value = lower_in(one.fact.value, grammar.code)
+    return {grammar.synonyms.get(word, word) for word in (value, *value.split())}
+
+
+def _given_up(kind: str, named: Held, kept: Sequence[Held], at_us: int, grammar: Grammar) -> bool:
+    """ "We don't have any pets now": who was named goes with what it was."""
+    same = [one for one in kept if kind in _kinds(one, grammar)]
+    return bool(same) and not at(same, at_us) and any(named.from_us < one.until_us <= at_us for one in same)
 
 
 def _preferred(

@@ -19,7 +19,11 @@ THINGS = frozenset({"time", "location", "progress", "frequency"})
 # What one may leave: a verb of leaving does not say which of them.
 MEMBERSHIPS = frozenset({"home_city", "employer", "partner", "location", "school", "team", "project", "studies"})
 # What one gives up with the same verbs ("I quit Swedish").
-GIVEN_UP = frozenset({"learning", "plays", "hobby", "member", "gym", "subscription", "training", "drinks", "eats", "uses"})
+GIVEN_UP = frozenset(
+    {"learning", "plays", "hobby", "member", "gym", "subscription", "training", "volunteering", "drinks", "eats", "uses"}
+)
+# What stands between a thing and where or of what it is.
+_WHERE = ("at", "for", "of", "in", "on", "to")
 # "I switched to tea": whichever value was said last.
 NEWEST = "*"
 
@@ -109,11 +113,14 @@ class Timeline:
         """ "My contract" is the mobile contract, where no other is known."""
         fact = statement.fact
         kind, _, noun = fact.predicate.partition(":")
-        if not noun or " " in noun or self.group(fact.subject, fact.predicate):
+        if not noun or self.group(fact.subject, fact.predicate):
             return statement
+        # "The alarm code" is the alarm code at the shop, too.
+        where = tuple(f"{fact.predicate} {word} " for word in _WHERE)
         longer = {
-            held.predicate for held in self.held if held.subject == fact.subject and held.predicate.startswith(f"{kind}:")
-            and held.predicate.endswith(f" {noun}") and not held.invalid
+            held.predicate for held in self.held
+            if held.subject == fact.subject and held.predicate.startswith(f"{kind}:") and not held.invalid
+            and ((" " not in noun and held.predicate.endswith(f" {noun}")) or held.predicate.startswith(where))
         }  # fmt: skip
         return replace(statement, fact=replace(fact, predicate=longer.pop())) if len(longer) == 1 else statement
 

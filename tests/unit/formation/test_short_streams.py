@@ -19,7 +19,8 @@ from aico_memory.domain.recall.timeline import resolve
 
 FIRST = datetime(2026, 2, 4, 9, tzinfo=UTC)
 APART, AFTERWARDS_US = timedelta(days=20), 7_200_000_000
-STREAMS = yaml.safe_load(Path(__file__).with_name("short_streams.yaml").read_text(encoding="utf-8"))
+LISTS = ("short_streams.yaml", "idioms.yaml")
+STREAMS = [one for name in LISTS for one in yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize(("language", "said", "asked"), STREAMS, ids=lambda part: str(part)[:60])
