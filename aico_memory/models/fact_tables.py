@@ -39,7 +39,7 @@ T = TypeVar("T")
 _GROUPS = (
     "speaker", "pronouns", "subjects", "possessives", "own", "determiners", "tails", "prepositions", "stops", "adverbs", "openers",  # noqa: E501
     "empty", "favourites", "name_nouns", "professions", "no_values", "no_open", "sudden", "nouns_too", "participles", "once",
-    "reflexives", "first_verbs", "events", "copulas", "perish", "announced", "switches", "naming_verbs",
+    "reflexives", "first_verbs", "events", "copulas", "perish", "announced", "switches", "naming_verbs", "provinces",
     "time_nouns",
     "states",
     "deserts",

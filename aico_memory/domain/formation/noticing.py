@@ -111,9 +111,15 @@ def moved(result: Statements, start: int) -> None:
             result.facts[place] = replace(fact, predicate="home_city", kind="profile")
 
 
-def at_home(found: Found, frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int) -> Found:
+def at_home(found: Found, frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar) -> Found:
     """ "I've been in Ghent for three years": who has been in a place for so long lives there."""
-    stays = found.predicate == "location" and frame.perfect and not frame.negated and found.subject == SPEAKER
+    place = lower_in(found.value, grammar.code)
+    if found.predicate == "employer" and frame.verb == "be" and place in grammar.words["provinces"]:
+        # "Halam Ankara'da emekli bankacı"
+        return replace(found, predicate="home_city", kind="profile")
+    # Turkish has no perfect: "on yıldır Adana'dayım".
+    lasts = frame.perfect or any(phrases[number].kind == "held" for number in frame.bounds)
+    stays = found.predicate == "location" and lasts and not frame.negated and found.subject == SPEAKER
     long_ago = any(phrases[number].past[0] <= said_at_us - LONG_STAY_US for number in frame.bounds)
     return replace(found, predicate="home_city", kind="profile") if stays and long_ago and found.value[:1].isupper() else found
 

@@ -236,7 +236,7 @@ def _facts(
     validity = validity_of(frame, phrases, said_at_us, grammar, happens(frame, grammar))
     bound = validity_of(replace(frame, times=tuple(frame.bounds)), phrases, said_at_us, grammar, False)
     read = name_facts(frame, raw, tables, grammar)
-    named = [at_home(found, frame, phrases, said_at_us) for found in plausible(read, frame, sentence, tables, grammar)]
+    named = [at_home(found, frame, phrases, said_at_us, grammar) for found in plausible(read, frame, sentence, tables, grammar)]
     values = [found.value for found in named]
     instead = in_its_place(sentence, grammar)
     told = [result.facts, *(read_statements(one, grammar, tables, said_at_us, "UTC").facts for one in recent[-2:] if instead)]

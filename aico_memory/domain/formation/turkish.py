@@ -7,7 +7,15 @@ import re
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_nominal import COPULA, EXIST, denied, existential, nominal, settle
-from aico_memory.domain.formation.turkish_phrases import known_verbs, low_tr, own_noun, readings_of, subject_of, verb_of
+from aico_memory.domain.formation.turkish_phrases import (
+    known_verbs,
+    low_tr,
+    of_a_thing,
+    own_noun,
+    readings_of,
+    subject_of,
+    verb_of,
+)
 from aico_memory.domain.formation.turkish_places import put_somewhere
 from aico_memory.domain.formation.turkish_words import Verb, genitive, read_verb, split_case
 from aico_memory.domain.formation.wording import COMMA, squeeze, trim
@@ -57,6 +65,12 @@ def _predicate(text: str, grammar: Grammar) -> bool:
         return False
     last = low_tr(words[-1])
     if last in EXIST or last == "değil" or verb_of(last, grammar) is not None:
+        return True
+    if len(words) >= 2 and {last, last[:-1]} & grammar.words["professions"]:
+        # "…, şimdi limanda vinç operatörü"
+        return True
+    if len(words) >= 3 and of_a_thing([low_tr(word) for word in words], 0, grammar):
+        # "…, okulun müdürü Tahsin Bey"
         return True
     if len(words) >= 2 and (low_tr(words[0]) in grammar.words["name_nouns"] or _TOLD.search(last)):
         return True

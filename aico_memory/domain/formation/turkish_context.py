@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from aico_memory.domain.formation.turkish_words import with_its_n
+
 # Messages before this one that are looked at, and letters of each.
 RECENT, _READ = 6, 1_000
 _UPPER = "A-ZÇĞİÖŞÜ"
 _SOMEBODY = rf"[{_UPPER}][\wçğıöşü]+(?: (?:[Hh]anım|[Bb]ey|[Hh]oca|[Uu]sta|[{_UPPER}][\wçğıöşü]+))?"
+_TITLED = rf"[{_UPPER}][\wçğıöşü]+ (?:[Hh]anım|[Bb]ey|[Hh]oca|[Uu]sta)"
 _DOSE = r"\d[\d.,]* ?(?:mg|gr|gram|ml|mcg|miligram|damla|ünite|puf)"
 _BEGINS = r"(?:^|(?<=[.!?] )|(?<=, ))"
 
@@ -21,9 +24,17 @@ _SUCCESSOR = re.compile(
     rf"{_BEGINS}(?:[Aa]rtık |[Şş]imdi )?(?:[Oo]nun )?[Yy]erine (?:de )?(?:artık |şimdi |yeni |birisi,? )*(?P<v>{_SOMEBODY})"
     r"(?: adında \w+| diye \w+)? (?:geldi|getirildi|atandı|geçti|başladı|bakıyor|bakacak|gelecek|geliyor|alındı|seçildi)"
 )
+_TAKES_OVER = re.compile(
+    rf"{_BEGINS}(?:[Dd]ersleri|[Dd]ersi|[İi]şleri|[İi]şlerini|[Gg]örevi|[Yy]erini|[Ss]ınıfı|[Tt]akımı|[Ee]kibi) "
+    rf"(?:artık |şimdi |bundan sonra )*(?P<v>{_SOMEBODY}) "
+    r"(?:veriyor|aldı|devraldı|yürütüyor|alacak|verecek|üstlendi|çalıştırıyor)"
+    rf"|{_BEGINS}(?:[Tt]akımın|[Ee]kibin|[Ss]ınıfın|[Gg]rubun) başına (?:artık )?(?P<w>{_SOMEBODY}) (?:geçti|geldi|atandı)"
+    rf"|{_BEGINS}(?:[^\W\d]+ )?[Dd]ers(?:lerine|imize|ine) (?:artık |şimdi )*(?P<y>{_SOMEBODY}) (?:giriyor|girecek)"
+    rf"|{_BEGINS}[Aa]rtık (?:D[rt]\. |Doktor )?(?P<x>{_TITLED})'[yn]?[ae] (?:gidiyoru[mz]|götürüyoru[mz]|görünüyoru[mz])"
+)
 _LEFT = re.compile(
     rf"(?P<o>{_SOMEBODY})(?:'n?[ıiuü]n)? [^.!?]*?\b(?:emekli|ayrıl\w+|istifa|son gün\w*|tayin\w*|gitti|gidiyor|taşın\w+|öldü"
-    r"|vefat|izne|izni\w*|terfi|kovul\w+|bırak\w+|başka [^\W\d]+ geçti|geçti|çıkarıldı)\b"
+    r"|vefat|kapat\w+|dönmü\w+|izne|izni\w*|terfi|kovul\w+|bırak\w+|başka [^\W\d]+ geçti|geçti|çıkarıldı)\b"
 )
 
 # "İlacı bugünden itibaren 10 mg alacağım", "7,5 mg'a indirdi doktor", behind what the medicine is for.
@@ -65,13 +76,14 @@ def _theirs(text: str, before: Sequence[str]) -> str:
 
 
 def _in_the_place(text: str, before: Sequence[str]) -> str:
-    match = _SUCCESSOR.search(text)
+    match = _SUCCESSOR.search(text) or _TAKES_OVER.search(text)
     if match is None:
         return text
     left = next((found["o"] for one in (text[: match.start()], *before) if (found := _LEFT.search(one))), "")
-    if not left or left == match["v"]:
-        return text
-    return f"{text[: match.start()]}{left} yerine {match['v']} var{text[match.end() :]}"
+    new = next(found for found in match.groups() if found)
+    # A sentence of its own: who left is the subject of what stands before it.
+    until = f"{text[: match.start()].rstrip(', ')}. " if text[: match.start()].endswith(", ") else text[: match.start()]
+    return f"{until}{left} yerine {new} var{text[match.end() :]}" if left not in ("", new) else text
 
 
 def _doses(text: str, before: Sequence[str]) -> str:
@@ -95,4 +107,4 @@ def _codes(text: str, before: Sequence[str]) -> str:
     known = next((found for one in before if (found := _CODE_OF.search(one))), None) if match else None
     if match is None or known is None or known["n"].casefold() in ("yeni", "bir"):
         return text
-    return f"{text[: match.start()]}{known['n']} {_OF_IT[known['c'].casefold()]} {match['v']}{text[match.end() :]}"
+    return f"{text[: match.start()]}{with_its_n(known['n'])} {_OF_IT[known['c'].casefold()]} {match['v']}{text[match.end() :]}"

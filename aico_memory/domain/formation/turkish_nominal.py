@@ -26,6 +26,12 @@ _HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
 _IS = re.compile(r"[dt][ıiuü]r$")
 # "negatifmiş"
 _SAID_TO_BE = re.compile(r"(?<=\w{4})y?m[ıiuü]ş$")
+# Who is somebody's something, by the end of the noun ("piyano hocası").
+_SOMEBODY = re.compile(
+    r"(?:hoca|öğretmen|doktor|hekim|danışman|müdür|antrenör|koç|avukat|bakıcı|kuaför|berber|terapist|psikolog|diyetisyen|şef|başkan"
+    r"|kaptan|usta|komşu|arkadaş|dişçi|asistan|ortak|temsilci|muhasebeci|kiracı|kapıcı|eğitmen|müdire|hanım|bey|sahibi)(?:s?[ıiuü])?$"
+)
+_TITLES = frozenset({"hanım", "bey", "hoca", "usta", "abla", "abi", "amca", "teyze"})
 EXIST = frozenset({"var", "yok", "vardı", "yoktu", "varmış", "yokmuş"})
 
 
@@ -91,7 +97,8 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
             reach = len(words) if frame.times else len(words) - 1
             end = possessed_end(low, at + 1, min(at + 4, reach), at + 1)
             noun, rest = " ".join(low[at + 1 : end + 1]), words[end + 1 :]
-            name = rest[0] if len(rest) > 1 and rest[0][:1].isupper() and rest[1][:1].islower() and "'" not in rest[0] else ""
+            told = len(rest) > 1 and (rest[1][:1].islower() or "'" in rest[1])
+            name = rest[0] if told and rest[0][:1].isupper() and "'" not in rest[0] else ""
             kin = next((one for one in (noun[:-2], noun[:-1]) if one in grammar.relations), "")
             if name and kin:
                 # "Ablamın kocası Serdar tesisatçı"
@@ -174,6 +181,7 @@ def _named_relation(words: list[str], low: list[str], grammar: Grammar) -> tuple
 def _with_value(frame: Frame, words: list[str]) -> Frame | None:
     if not words and not frame.times:
         return None
+    words = words[: _name_alone(words)] if _SOMEBODY.search(frame.subject.noun) else words
     if words:
         # A name without an apostrophe is whole ("Hillside").
         plain_name = words[-1][:1].isupper() and "'" not in words[-1]
@@ -198,6 +206,16 @@ def _with_value(frame: Frame, words: list[str]) -> Frame | None:
             return frame
     frame.readings = [squeeze(f"be {frame.rest}")]
     return frame
+
+
+def _name_alone(words: list[str]) -> int:
+    """Where the name of somebody ends that more is said of ("Feride Hanım sabırlı bir kadın"); all words where none does."""
+    names = 0
+    while names < len(words) and words[names][:1].isupper() and "'" not in words[names]:
+        names += 1
+    titled = 0 < names < len(words) and low_tr(words[names]) in _TITLES
+    names += titled
+    return names if 0 < names < len(words) and words[names] not in ("ve", "ile", COMMA) else len(words)
 
 
 def _copula(frame: Frame, words: list[str], grammar: Grammar) -> Frame | None:

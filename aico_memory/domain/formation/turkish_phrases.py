@@ -16,6 +16,7 @@ from aico_memory.domain.formation.turkish_words import (
     split_case,
     third_possessed,
     unpossessed,
+    with_its_n,
 )
 from aico_memory.domain.formation.wording import COMMA, lower_in, squeeze
 
@@ -61,7 +62,7 @@ def of_a_thing(low: list[str], at: int, grammar: Grammar) -> str:
     if match is None or len(low) < at + 3 or low[at] in grammar.words["adverbs"]:
         return ""
     return (
-        match[1]
+        with_its_n(match[1])
         if any(
             word in grammar.words["time_nouns"] or (third_possessed(word) and word not in grammar.words["adverbs"])
             for word in low[at + 1 : at + 3]
@@ -89,7 +90,9 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
         last = own_noun(low[event], grammar) or next(
             (one for one in (_OWNED.sub("", low[event]), low[event]) if one in events), low[event]
         )
-        return event + 1, Party(noun=" ".join([*low[:event], last]), possessed=True)
+        # "babamın ameliyatı": whose it is without its ending, as where no verb follows.
+        whose_is = [own_noun(genitive(word), grammar) or word if genitive(word) else word for word in low[:event]]
+        return event + 1, Party(noun=" ".join([*whose_is, last]), possessed=True)
     for at in range(min(4, len(words))):
         thing = at == 0 and "".join(words[1:2])[:1].islower()
         if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if thing else "")) and at + 1 < len(words):
@@ -210,6 +213,11 @@ def _each(words: list[str], case: str) -> list[str]:
     return found
 
 
+def _of_compound(words: list[str], at: int) -> bool:
+    """Whether "zehrine" in "arı zehrine alerjim": its n joins an ending to what is possessed."""
+    return at > 0 and words[at - 1] not in ("ve", COMMA) and low_tr(words[at])[-2:-1] == "n"
+
+
 def _read_with(lemma: str, words: list[str], grammar: Grammar, whole_names: bool) -> list[str]:
     chunks = chunks_of(words, grammar, whole_names)
     marked = [f"{case} {' '.join(part)}" for case, part in chunks if case]
@@ -234,7 +242,7 @@ def _read_with(lemma: str, words: list[str], grammar: Grammar, whole_names: bool
             heads += [
                 f"{' '.join(bare[at + 1 :])} {case} {' '.join([*_each(bare[:at], case), stem])}"
                 for at in range(len(bare) - 1)
-                for case, stem in _maybe(bare[at], False, grammar)
+                for case, stem in _maybe(bare[at], _of_compound(bare, at), grammar)
                 if case != "@le"
             ]
         if len(bare) > 1:

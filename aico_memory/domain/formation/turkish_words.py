@@ -47,7 +47,12 @@ _ABLE = re.compile(f"y?{_A}bil(?={_H}(?:r|yor))")
 # "evdeydik": where somebody was, no verb.
 _WAS_AT = re.compile(f"[dt]{_A}yd[ıi](?:m|k|l{_A}r)?$")
 # Nouns whose n is their own: zeytin-den, but evi-n-den.
-_WITH_N = frozenset({"zeytin", "oyun", "koyun", "kadın", "tütün", "yayın", "basın", "düğün", "sabun", "bütün", "kayın"})
+_WITH_N = frozenset(
+    {
+        "zeytin", "oyun", "koyun", "kadın", "tütün", "yayın", "basın", "düğün", "sabun", "bütün", "kayın", "apartman", "dükkan",
+        "dükkân", "ekran", "salon", "telefon", "istasyon", "vagon", "plan", "balkon", "televizyon", "kamyon", "tavan", "vatan",
+    }
+)  # fmt: skip
 _SHORT = frozenset({"suya", "çaya", "köye"})
 _VOICELESS = "fstkçşhp"
 _HARD = {"ğ": "k", "b": "p", "c": "ç"}
@@ -172,7 +177,9 @@ def maybe_cases(word: str, known: Set[str] = frozenset(), compound: bool = False
 
 
 def harden(stem: str) -> str:
-    """köpeğ → köpek, kitab → kitap."""
+    """köpeğ → köpek, kitab → kitap, reng → renk."""
+    if len(stem) > 3 and stem.endswith("ng"):
+        return f"{stem[:-1]}k"
     return stem[:-1] + _HARD[stem[-1]] if len(stem) > 3 and stem[-1:] in _HARD else stem
 
 
@@ -191,6 +198,9 @@ def unpossessed(word: str, known: Set[str]) -> str:
         shorter[:-1] + "u" + shorter[-1:],
         shorter[:-1] + "ı" + shorter[-1:],
     ]
+    if len(shorter) > 3 and shorter.endswith("d"):
+        # "kilidim": kilit.
+        candidates.append(f"{shorter[:-1]}t")
     if len(shorter) > 2 and shorter[-1] == shorter[-2]:
         # "hattım": hat.
         candidates.append(shorter[:-1])
@@ -203,6 +213,11 @@ def unpossessed(word: str, known: Set[str]) -> str:
     if base[-1] in "aeoö":
         return base
     return harden(shorter) if len(shorter) > 2 and not re.search(f"{_V}$", shorter) else base
+
+
+def with_its_n(stem: str) -> str:
+    """The stem with an n that is its own and no ending's ("apartma", of "apartmanın"); others as they are."""
+    return f"{stem}n" if f"{lower_in(stem, 'tr')}n" in _WITH_N else stem
 
 
 def genitive(word: str) -> str:

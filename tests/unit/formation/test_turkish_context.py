@@ -1,0 +1,30 @@
+"""What a Turkish message leaves out, put in from the messages before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from aico_memory.domain.formation.turkish_context import spelled
+
+CASES = [
+    (["Annemin doğum günü 14 Kasım."], "Babamınki de 3 Haziran.", "Babamın doğum günü 3 Haziran."),
+    (["Selim Bey bugün emekli oldu."], "Yerine Aylin Hanım geldi.", "Selim Bey yerine Aylin Hanım var."),
+    (["Deniz ayrıldı."], "Dersleri artık Gamze veriyor.", "Deniz yerine Gamze var."),
+    (["Tansiyonum için ilaç yazdılar."], "İlacı 10 mg alacağım.", "Tansiyon ilacımın dozu 10 mg."),
+    (["Apartmanın şifresi 4471."], "Yeni kod 9052.", "Apartman şifresi 9052."),
+]
+
+
+@pytest.mark.parametrize(("before", "said", "whole"), CASES)
+def test_what_is_left_out_is_put_in(before: list[str], said: str, whole: str) -> None:
+    assert spelled(said, before).rstrip(".").casefold() == whole.rstrip(".").casefold()
+
+
+@pytest.mark.parametrize("said", [said for _, said, _ in CASES])
+def test_what_nothing_before_names_stays_as_it_was(said: str) -> None:
+    assert spelled(said, ["Bugün hava çok güzeldi."]) == said
+
+
+def test_a_successor_in_the_same_message_is_a_sentence_of_its_own() -> None:
+    said = "Engin Hoca kulüpten ayrıldı, takımın başına Volkan Hoca geçti."
+    assert spelled(said, []) == "Engin Hoca kulüpten ayrıldı. Engin Hoca yerine Volkan Hoca var."
