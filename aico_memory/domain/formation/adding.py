@@ -237,6 +237,9 @@ def _nothing_else(said: str, facts: Sequence[FormedFact], grammar: Grammar) -> b
     values = {word for fact in facts for word in lower_in(fact.value, grammar.code).split()}
     words = low.split()
     turkish = grammar.parser == "turkish"
+    if grammar.parser == "german":
+        # "haben jetzt nur noch Wow abonniert": what is done with it closes the clause.
+        words = [word for word in words if word not in grammar.verbs or word in values]
     if words and grammar.parser == "english" and words[0] not in values:
         # "only collect maps"
         words.pop(0)

@@ -21,6 +21,13 @@ ATTRIBUTE = "attribute:"
 # "doğumluyum"
 _COPULA = re.compile(r"(?<=\w{4})y?[ıiuü][mz]$")
 _HOURS = 24
+# How German words for what somebody does for a living end.
+_TRADES = (
+    "erin", "ärztin", "istin", "eurin", "wirt", "arzt", "lehrer", "pfleger", "fahrer", "leiter", "arbeiter", "techniker",
+    "händler", "berater", "mechaniker", "macher", "anwalt", "ingenieur", "kaufmann", "kauffrau", "fachfrau", "fachmann",
+    "assistent", "student", "beamter", "beamte", "angestellter", "angestellte", "musiker", "künstler", "schlosser",
+    "verkäufer", "entwickler", "informatiker", "elektriker", "polizist", "polizistin", "bergmann", "feuerwehrmann", "meister",
+)  # fmt: skip
 _OF_IT = ("sı", "si", "su", "sü")
 
 
@@ -284,6 +291,12 @@ def _is_name(rest: str, grammar: Grammar) -> bool:
         words.pop(0)
     if not words or not words[0][:1].isupper():
         return False
-    return lower_in(words[-1], grammar.code) not in grammar.words["professions"] and not (
-        grammar.code == "de" and words[-1].endswith(("erin", "ärztin", "istin", "eurin", "wirt"))
+    if lower_in(trim(words[0]), grammar.code) in grammar.words["titles"]:
+        # "Frau Koch" is no cook.
+        return True
+    # "Ärztin im Klinikum Fulda"
+    end = next((at for at, word in enumerate(words) if at and lower_in(word, grammar.code) in grammar.words["prepositions"]), 0)
+    last = words[end - 1] if grammar.code == "de" and end else words[-1]
+    return lower_in(last, grammar.code) not in grammar.words["professions"] and not (
+        grammar.code == "de" and lower_in(last, "de").endswith(_TRADES) and " " not in rest.partition(last)[0].strip()
     )

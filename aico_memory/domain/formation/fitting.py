@@ -54,7 +54,7 @@ def fits(
     if predicate.name == "gym" and value.split()[0:1] == ["gym"]:
         # "I go to the gym three times a week": which one is not said.
         return False
-    if predicate.name == EMPLOYER and value.casefold().startswith(_TITLES):
+    if predicate.name == EMPLOYER and f"{value.casefold()} ".startswith(_TITLES):
         return False
     # "Until Friday I'm with my parents."
     return predicate.name != EMPLOYER or not (are_folks(value, grammar) or value[:1].isdigit())

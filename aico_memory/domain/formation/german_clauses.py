@@ -13,7 +13,9 @@ _CONNECTIVE = re.compile(
     r",? (?:und|aber|denn|sondern|doch|oder|sowie|deshalb|deswegen|also) |, (?:weil|dass|da|obwohl|wobei|nachdem|bevor|als|wo|während|seit|damit) |, |; |: | weil "  # noqa: E501
 )
 _SPOKEN_ALONE = re.compile(
-    r"(?P<a>(?:[Kk]eine?n?|[Nn]icht|[Nn]ie|[Nn]iemals)\b[^,;]{2,60}), (?=(?:ich|wir|mein\w*|unser\w*)\b)"
+    r"(?P<a>[^,;:§]{2,60}), (?=(?:ich|wir) [a-zäöüß]+ |(?:[Dd]er|[Dd]ie|[Dd]as) [A-ZÄÖÜ][\w-]+ (?:ist|sind|wurde|hat) |"
+    r"(?:mein|unser|Mein|Unser)\w* (?:[a-zäöü]+ )?[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ]\w+)? "
+    r"(?:ist|sind|heißt|lautet|hat|haben|wohnt|arbeitet|kommt) )"
 )
 SUBORDINATE = frozenset(
     ["weil", "dass", "da", "obwohl", "wobei", "nachdem", "bevor", "als", "wo", "während", "damit", "ob", "wenn"]
@@ -24,8 +26,8 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
     """The sentence cut where both sides have a verb of their own."""
     parts: list[str] = []
     start = 0
-    if (opened := _SPOKEN_ALONE.match(sentence)) and not _finite(opened["a"], grammar):
-        # "Keine Zeit mehr, ich habe …": what is denied there is not denied of the rest.
+    if (opened := _SPOKEN_ALONE.match(sentence)) and not (_finite(opened["a"], grammar) or _third(opened["a"], grammar)):
+        # "Keine Zeit mehr, ich habe …": what is said without a verb is not said of the rest.
         start = opened.end()
     for match in _CONNECTIVE.finditer(sentence):
         if match.start() <= start:

@@ -46,6 +46,13 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
         if frame.verb in grammar.words["deserts"] and first in ("", "me", "us", "mich", "uns"):
             yield Found(SPEAKER, PARTNER, party.name, True, "profile", act="end")
         return
+    if party.name and party.noun in grammar.relations and frame.verb in grammar.words["perish"] and grammar.code == "de":
+        # "Unser Hund Balu ist gestorben."
+        name, single, kind = predicate_of(party.noun, tables, grammar)
+        yield Found(party.owner, name, party.name, single, kind, act="end")
+        if is_a(party.noun, "animal", tables, grammar):
+            yield Found(party.owner, "pet", party.noun, False, "fact", act="end")
+        return
     if not party.noun or party.name:
         return
     last = party.noun.split()[-1]

@@ -95,7 +95,8 @@ def _typed(found: Found, tables: FormationTables, grammar: Grammar) -> Found:
 def _alias(frame: Frame, grammar: Grammar, tables: FormationTables) -> Iterator[Found]:
     """ "My sister Lena lives …" says also who the sister is."""
     party = frame.subject
-    if party.noun and party.name and party.possessed and not frame.inherited:
+    dies = grammar.code == "de" and frame.verb in grammar.words["perish"]
+    if party.noun and party.name and party.possessed and not frame.inherited and not dies:
         predicate, single, kind = predicate_of(party.noun, tables, grammar)
         yield Found(party.owner, predicate, party.name, single, kind, act="alias")
 

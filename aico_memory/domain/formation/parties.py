@@ -161,9 +161,9 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
         noun = " ".join(word for word, said in zip(lowered, words, strict=True) if said not in names)
         return Party(owner=owner, noun=noun, name=" ".join(names), possessed=possessed)
     if relation >= 0 and grammar.code == "de" and relation < len(words) - 1:
-        return Party(
-            owner=owner, noun=" ".join(lowered[: relation + 1]), name=" ".join(words[relation + 1 :]), possessed=possessed
-        )
+        # "Oma Gerda lebt jetzt in …": whose she is need not be said.
+        own = possessed or (relation == 0 and owner == SPEAKER and lowered[0] in grammar.words["kin"])
+        return Party(owner=owner, noun=" ".join(lowered[: relation + 1]), name=" ".join(words[relation + 1 :]), possessed=own)
     if not possessed and owner == SPEAKER and len(names) == len(words) and grammar.code != "de":
         return Party(owner=SPEAKER, name=" ".join(words))
     if len(words) == 1 and relation == 0 and owner == SPEAKER:

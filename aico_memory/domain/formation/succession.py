@@ -89,6 +89,8 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
         if fact.predicate not in tables.predicates and ":" not in fact.predicate and not fact.value[:1].isupper():
             # "I cancelled PureGym, I just run in the park now": where one runs is no gym.
             left = [one for one in left if one in result.gone]
+        # "Our dog Rex died" names Rex and ends him: nobody takes his own place.
+        left = [one for one in left if one != fact.value]
         if left:
             result.facts[place] = _in_place_of(fact, left[-1], grammar)
     return result
