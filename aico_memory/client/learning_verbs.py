@@ -84,7 +84,7 @@ class StyleBelief(TypedDict):
 class Learned(TypedDict):
     """What the nightly batch did."""
 
-    # learned | proposed | refused | rolled_back | too_few_people | nothing_new | switched_off
+    # learned | proposed | refused | rolled_back | too_few_people | too_few_thumbs | nothing_new | switched_off
     outcome: str
     people: int
     thumbs: int

@@ -100,6 +100,7 @@ class PriorSettings(Section):
     )
     k: int = Field(5, ge=2, le=1000, description="Fewest people behind a learned prior and behind each sum in it.")
     people: int = Field(200, ge=2, le=100_000, description="Most people that one refit reads.")
+    least_thumbs: int = Field(10, ge=1, le=1_000_000, description="Thumbs of all people read without which it does not refit.")
     fresh_thumbs: int = Field(5, ge=1, le=1_000_000, description="New thumbs without which the nightly batch does not refit.")
     evaluate_people: int = Field(40, ge=0, le=10_000, description="People on whom a refitted prior is tried out before use.")
     evaluate_thumbs: int = Field(12, ge=1, le=1000, description="Latest thumbs of each of them that it is tried out on.")
@@ -215,5 +216,14 @@ class BehavioralSettings(Section):
         le=1_000_000,
         description="Texts of requests whose embedding is kept in memory to compare it with topics: no model is asked again.",
     )
+    night_minutes: float = Field(
+        30, ge=0, le=1440, description="Minutes of a nightly batch after which the next one makes the proposals left; 0: none."
+    )
     archive_days: int = Field(90, ge=1, le=36_500, description="Trajectories without feedback are archived after so many days.")
     delete_days: int = Field(365, ge=1, le=36_500, description="Archived trajectories are deleted after so many days more.")
+    history_days: int = Field(
+        730,
+        ge=1,
+        le=36_500,
+        description="Selections without a trajectory and the course of confidence are deleted after so many days; thumbs stay.",
+    )

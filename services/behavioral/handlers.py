@@ -279,7 +279,10 @@ class BehavioralHandlers(Handlers):
         now_us = event.message.planned_at_us or event.occurred_us
         deleted = rows.delete_archived(now_us - self._settings.delete_days * DAY_US)
         archived = rows.archive_trajectories(now_us - self._settings.archive_days * DAY_US, now_us)
-        emit_finished(transaction, event, f"{archived} trajectories archived, {deleted} deleted")
+        old, changes = rows.forget_history(now_us - self._settings.history_days * DAY_US)
+        told = f"{archived} trajectories archived, {deleted} deleted"
+        told += f"; {old} selections and {changes} changes deleted" if old or changes else ""
+        emit_finished(transaction, event, told)
 
     def _undo(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         library = self._settings.library

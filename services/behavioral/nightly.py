@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
 LEARNED, REFUSED, TOO_FEW, NOTHING_NEW, SWITCHED_OFF = "learned", "refused", "too_few_people", "nothing_new", "switched_off"
+TOO_FEW_THUMBS = "too_few_thumbs"
 _OUTCOMES = {APPLIED: LEARNED, PROPOSED: PROPOSED}
 
 
@@ -68,6 +69,10 @@ def _refit(
     if candidate is None:
         report.outcome = TOO_FEW
         report.detail = f"{len(users)} people; {settings.prior.k} are needed beside those who are held out"
+        return
+    if report.thumbs < settings.prior.least_thumbs:
+        report.outcome = TOO_FEW_THUMBS
+        report.detail = f"{report.thumbs} thumbs of {len(users)} people; {settings.prior.least_thumbs} are needed"
         return
     trial, evaluation = tried(rows, tastes, catalogue, settings, candidate)
     evaluation["position"] = position

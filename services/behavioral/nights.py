@@ -67,16 +67,30 @@ class Nights:
             event.occurred_us, self._ports.log,
         )  # fmt: skip
         report.classified, report.moved_by_text = step.classified, step.moved
-        limit, sealer_of = self._settings.library.user_skills, self._ports.vault.users.sealer
-        report.proposals = sum(
-            propose(rows, user, self._catalogue, self._fragments, self._proposing, limit, sealer_of, event.occurred_us)
-            + refine(rows, user, self._fragments, self._refining, limit, sealer_of, event.occurred_us)
-            for user in rows.taught_users()
-        )
+        report.proposals, left = self._proposed(rows, event, started + self._settings.night_minutes * 60)
         told = f"{report.outcome}: {report.people} people, {report.thumbs} thumbs, {report.signals} signals"
+        if left:
+            told += f"; {left} people wait for the next night's proposals"
         emit_finished(transaction, event, told)
         self._measuring.learned(rows, report, thumbs, event.occurred_us, perf_counter() - started)
         return report
+
+    def _proposed(self, rows: BehavioralRows, event: Event, until: float) -> tuple[int, int]:
+        """Propose skills and refinements until then; how many, and how many people are left to the next night.
+
+        Each night begins with somebody else, so that nobody is left out for good.
+        """
+        limit, sealer_of, at_us = self._settings.library.user_skills, self._ports.vault.users.sealer, event.occurred_us
+        people = rows.taught_users()
+        first = event.event_id.int % len(people) if people else 0
+        made = 0
+        for place, user in enumerate(people[first:] + people[:first]):
+            if perf_counter() >= until:
+                self._ports.log.warning("proposals cut short", people=len(people), left=len(people) - place)
+                return made, len(people) - place
+            made += propose(rows, user, self._catalogue, self._fragments, self._proposing, limit, sealer_of, at_us)
+            made += refine(rows, user, self._fragments, self._refining, limit, sealer_of, at_us)
+        return made, 0
 
     def _sorted(self, rows: BehavioralRows, event: Event) -> Step:
         step = self._texts.step(rows, self._catalogue, self._settings.library.signal_step, event)

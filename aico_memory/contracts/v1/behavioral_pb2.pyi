@@ -1063,7 +1063,7 @@ class LearnReport(_message.Message):
     CLASSIFIED_FIELD_NUMBER: _builtins.int
     MOVED_BY_TEXT_FIELD_NUMBER: _builtins.int
     outcome: _builtins.str
-    """learned | proposed | refused | rolled_back | too_few_people | nothing_new | switched_off"""
+    """learned | proposed | refused | rolled_back | too_few_people | too_few_thumbs | nothing_new | switched_off"""
     people: _builtins.int
     thumbs: _builtins.int
     signals: _builtins.int

@@ -108,6 +108,12 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
     def delete_archived(self, before_us: int) -> int:
         """Delete what was archived before that time; how many."""
 
+    def forget_history(self, before_us: int) -> tuple[int, int]:
+        """Delete selections of before that time without a trajectory, and what thumbs changed then; how many of each.
+
+        Thumbs themselves, consent and what was stated stay.
+        """
+
     def add_evolution(self, record: Evolution) -> None: ...
 
     def forget_evolution(self, user: str, what: str) -> None:

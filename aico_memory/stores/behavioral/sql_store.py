@@ -121,6 +121,10 @@ class SqlRows(SqlOutcomeRows):
     def delete_archived(self, before_us: int) -> int:
         return self._connection.execute("DELETE FROM trajectories WHERE archived_us < ?", (before_us,)).rowcount
 
+    def forget_history(self, before_us: int) -> tuple[int, int]:
+        selections = self._connection.execute(sql.FORGET_SELECTIONS, (before_us,)).rowcount
+        return selections, self._connection.execute(sql.FORGET_LEARNED, (before_us,)).rowcount
+
     def add_evolution(self, record: Evolution) -> None:
         before = None if record.before is None else pack_knowledge(record.before)
         row = (

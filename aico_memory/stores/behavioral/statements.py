@@ -158,6 +158,13 @@ HOURS = """
 SELECT hour_us, skill_id, what, count, total, largest FROM hours WHERE hour_us >= ? AND hour_us < ?
 ORDER BY hour_us, skill_id, what
 """
+FORGET_SELECTIONS = """
+DELETE FROM selections WHERE at_us < ? AND NOT EXISTS (
+    SELECT 1 FROM trajectories WHERE trajectories.user_id = selections.user_id
+        AND trajectories.request_id = selections.request_id
+)
+"""
+FORGET_LEARNED = "DELETE FROM evolution WHERE what = 'learned' AND at_us < ?"
 ARCHIVE = "UPDATE trajectories SET archived_us = ? WHERE reward IS NULL AND archived_us IS NULL AND at_us < ?"
 
 

@@ -116,6 +116,14 @@ class MemoryRows(MemoryOutcomeRows):
             del self._tables.trajectories[key]
         return len(found)
 
+    def forget_history(self, before_us: int) -> tuple[int, int]:
+        tables = self._tables
+        kept = {key: one for key, one in tables.selections.items() if one.at_us >= before_us or key in tables.trajectories}
+        left = {key: one for key, one in tables.evolution.items() if one.at_us >= before_us or one.what != "learned"}
+        gone = len(tables.selections) - len(kept), len(tables.evolution) - len(left)
+        tables.selections, tables.evolution = kept, left
+        return gone
+
     def add_evolution(self, record: Evolution) -> None:
         _add(self._tables.evolution, (record.user, record.at_us, record.cause.bytes, record.ordinal), record)
 

@@ -169,6 +169,28 @@ def test_trajectories_without_a_thumb_are_archived_and_deleted_by_the_planned_ti
     assert left() == {"judged"}
 
 
+def test_old_selections_and_courses_are_deleted_and_what_was_judged_can_still_be_explained(consenting):
+    judged = consenting.select(request_id="judged")
+    consenting.feedback(judged.skill_id, request_id="judged")
+    consenting.select(request_id="nothing", intent="unheard_of")
+    consenting.consent(on=False)
+
+    def clean_up(days):
+        message = behavioral_pb2.BehavioralCleanUp(firing_id=f"f{days}", planned_at_us=START_US + days * DAY_US)
+        return of_type(consenting.apply(consenting.event(message, user="")), sleep_pb2.JobFinished)[0].detail
+
+    def exported(section):
+        return [line for line in map(json.loads, consenting.export()) if line["section"] == f"behavioral.{section}"]
+
+    assert clean_up(729) == "0 trajectories archived, 0 deleted"
+    assert len(exported("selection")) == 2
+    assert clean_up(731) == "0 trajectories archived, 0 deleted; 1 selections and 1 changes deleted"
+    assert [line["request_id"] for line in exported("selection")] == ["judged"]
+    assert {line["what"] for line in exported("evolution")} == {"consent"}
+    assert len(exported("feedback")) == 1
+    assert consenting.ask(behavioral_pb2.ExplainSelectionRequest(request_id="judged", user_id="ann")).explanation
+
+
 def test_the_export_has_the_texts_and_no_operational_fields(consenting):
     answer = consenting.select("Wie weit ist der Mond?", request_id="r1", conversation_id="c1")
     consenting.feedback(answer.skill_id, reason="too_brief", free_text="mehr bitte", request_id="r1")

@@ -145,6 +145,19 @@ def test_few_people_and_no_news_leave_the_shipped_prior(worker):
     assert (report.outcome, report.people, report.prior) == ("too_few_people", 1, "shipped-1")
 
 
+def test_a_common_prior_needs_enough_thumbs(tmp_path):
+    worker = Worker(MemoryBehavioralStore(), tmp_path)
+    for number in range(7):
+        worker.consent(f"user{number}")
+        worker.feedback("casual_chat", 1, user=f"user{number}")
+    report = worker.publish(behavioral_pb2.LearnNow(), user="")
+    assert (report.outcome, report.people, report.thumbs) == ("too_few_thumbs", 7, 7)
+    assert (report.prior, report.detail) == ("shipped-1", "7 thumbs of 7 people; 10 are needed")
+    for number in range(3):
+        worker.feedback("casual_chat", 1, user=f"user{number}")
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").outcome in {"learned", "refused"}
+
+
 def test_a_reason_moves_the_preference_of_its_bucket_once_in_the_nightly_batch(worker):
     worker.feedback("detailed_explanation", -1, reason="too_verbose")
     (at_once,) = worker.ask(behavioral_pb2.PreferencesRequest(user_id="ann")).buckets

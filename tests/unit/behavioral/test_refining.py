@@ -4,12 +4,13 @@ import uuid
 
 import pytest
 
-from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, sleep_pb2
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL
 from aico_memory.domain.behavioral.records import FeedbackRecord
 from aico_memory.domain.behavioral.refinement import RefinementFigures, refinement_of
 from aico_memory.domain.behavioral.skill import Skill, Trigger
 from aico_memory.errors import InvalidMessage, SkillNotFound
+from aico_memory.settings import Settings
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
 from tests.unit.behavioral.worker import START_US, Worker, own_skill
 
@@ -96,6 +97,22 @@ def complained(worker, reason="too_verbose", **fields):
     assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 1
     (proposed,) = skills(worker, "proposed")
     return made, proposed
+
+
+def test_a_night_that_has_no_time_left_leaves_proposals_to_the_next(tmp_path):
+    store = MemoryBehavioralStore()
+    hurried = Worker(store, tmp_path, Settings.model_validate({"behavioral": {"night_minutes": 0}}))
+    hurried.consent()
+    made = own_skill(hurried)
+    for _ in range(3):
+        hurried.feedback(made.skill_id, -1, reason="too_verbose")
+    emitted = hurried.apply(hurried.event(behavioral_pb2.Learn(firing_id="f1"), user=""))
+    (finished,) = [message for _, message in emitted if isinstance(message, sleep_pb2.JobFinished)]
+    assert finished.detail.endswith("; 1 people wait for the next night's proposals")
+    assert skills(hurried, "proposed") == []
+    next_night = Worker(store, tmp_path)
+    next_night.count = hurried.count
+    assert next_night.publish(behavioral_pb2.LearnNow(), user="").proposals == 1
 
 
 def test_a_refinement_is_used_once_accepted_as_a_version_that_is_taken_back(worker):
