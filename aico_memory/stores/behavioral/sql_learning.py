@@ -162,7 +162,8 @@ class SqlLearningRows:
         self._connection.execute(query, (at_us, user, skill_id))
 
     def size_of(self, user: str) -> int:
-        return int(self._connection.execute(sql.SIZE, (user,)).fetchone()[0])
+        aside = self._connection.execute(f"{sql.ASIDE} LIMIT 1", (user,)).fetchone()
+        return int(self._connection.execute(sql.SIZE if aside else sql.SIZE_WITH_ALL, (user,)).fetchone()[0])
 
     def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:
         self._connection.execute(sql.COUNT_HOUR, (hour_us, skill_id, what, value, value))

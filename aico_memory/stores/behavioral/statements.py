@@ -129,20 +129,27 @@ PUT_STATED = "INSERT OR REPLACE INTO stated_styles (user_id, dimensions) VALUES 
 # Bytes of one row beside its texts and vectors.
 ROW = 64
 # What is put aside does not count, nor the versions before: archiving a skill frees what is known of it.
-SIZE = f"""
-WITH aside AS (
-    SELECT skill_id FROM skill_states WHERE user_id = ?1 AND archived_us IS NOT NULL
-    UNION SELECT skill_id FROM user_skills WHERE user_id = ?1 AND status = 'archived'
-)
+ASIDE = """
+SELECT skill_id FROM skill_states WHERE user_id = ?1 AND archived_us IS NOT NULL
+UNION SELECT skill_id FROM user_skills WHERE user_id = ?1 AND status = 'archived'
+"""
+
+
+def _size(known: str) -> str:
+    return f"""
 SELECT
-    (SELECT {ROW} * count(*) FROM taste_cells WHERE user_id = ?1 AND skill_id NOT IN aside)
-    + (SELECT {ROW} * count(*) FROM skill_states WHERE user_id = ?1 AND skill_id NOT IN aside)
-    + (SELECT {ROW} * count(*) FROM posteriors WHERE user_id = ?1 AND skill_id NOT IN aside)
+    (SELECT {ROW} * count(*) FROM taste_cells WHERE user_id = ?1 {known})
+    + (SELECT {ROW} * count(*) FROM skill_states WHERE user_id = ?1 {known})
+    + (SELECT {ROW} * count(*) FROM posteriors WHERE user_id = ?1 {known})
     + (SELECT ({ROW} + 128) * count(*) FROM preferences WHERE user_id = ?1)
     + (SELECT ({ROW} + 128) * count(*) FROM stated_styles WHERE user_id = ?1)
     + (SELECT coalesce(sum({ROW} + 128 + length(sealed_definition)), 0) FROM user_skills
        WHERE user_id = ?1 AND status IN ('accepted', 'proposed'))
 """
+
+
+# Where nothing is put aside every row counts, which takes a quarter of the time to find.
+SIZE, SIZE_WITH_ALL = _size(f"AND skill_id NOT IN ({ASIDE})"), _size("")
 PRIOR = "version, fitted_us, users, thumbs, status, body, evaluation"
 USER_SKILL = "user_id, skill_id, version, sealed_definition, dimensions, status, created_us, updated_us, given"
 DEFINITIONS = """
