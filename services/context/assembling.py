@@ -122,8 +122,9 @@ class Assembling:
             self._link, self._health, watch, total=total, reserve=reserve, probe=settings.probe_ms, courtesy=self._courtesy
         )
         scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
-        # What is at hand now says nothing of another time.
-        hot = () if request.as_of_us or request.known_as_of_us or not settings.hot.items else self._hot.at_hand(ticket)
+        # What is at hand now says nothing of another time, of which pinned constraints alone are asked.
+        dated = bool(request.as_of_us or request.known_as_of_us)
+        hot = None if dated else self._hot.at_hand(ticket)
         asked = None
         if plan.candidates or hot is None:
             language = certain_language(request.query, self._tables.words) or "en"
@@ -160,7 +161,8 @@ class Assembling:
             (self._health.miss if MODEL in found.degraded else self._health.answered)(MODEL)
         if found is not None and hot is None:
             hot = hot_items(found)
-            self._hot.keep(ticket, hot, found.settled)
+            if not dated:
+                self._hot.keep(ticket, hot, found.settled)
         degraded = [SEMANTIC] if asked is not None and found is None else list(found.degraded) if found is not None else []
         if turns is not None and page is None:
             degraded.append(WORKING)

@@ -16,7 +16,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.formation.entities import Gazetteer, extract_entities
 from aico_memory.domain.graph.traversal import Reached, walk
-from aico_memory.domain.memory import OPEN, RECORD, Evidence, Memory, Scope, View
+from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope, View, admits, conditions
 from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import Vector
@@ -40,6 +40,8 @@ _STARTS, _REACHED = 5, 20
 _COMPARED = 60
 # Messages told of each: enough to see which records an item repeats.
 _SOURCES = 8
+# Pinned constraints that take part where the hot tier does not.
+CONSTRAINT, _PINNED = "constraint", 15
 # What one answer may weigh, and the letters of one memory in it; the bus carries answers of a few megabytes.
 _ANSWER_BYTES = 3 * 1024 * 1024
 _LETTERS = 20_000
@@ -129,8 +131,11 @@ class CandidateAnswers:
         self._graph(answer, request, scopes, view, ranked, found)
         answer.timings.add(stage="graph", milliseconds=_since(started))
         if request.hot:
-            tier = HotTier(request.hot_utility, request.hot_uses, request.hot_since_us, request.hot_items)
-            hot = self._retrieval.hot(scopes, tier, now_us)
+            tier = HotTier(request.hot_utility, request.hot_uses, request.hot_since_us, request.hot_items or _PINNED)
+            hot = self._retrieval.hot(scopes, tier, request.as_of_us or now_us)
+            if not request.hot_items or request.as_of_us or request.known_as_of_us:
+                # What is at hand now says nothing of another time; a pinned constraint stands there where it held then.
+                hot = [one for one in hot if one.pinned and one.kind == CONSTRAINT and _admitted(one, view)]
             found.update((memory.memory_id, memory) for memory in hot)
             answer.hot.extend(id_text(memory.memory_id) for memory in hot)
         started = time.perf_counter()
@@ -281,13 +286,7 @@ def _hundredths(vectors: Sequence[Vector]) -> bytes:
 
 def _admitted(memory: Memory, view: View) -> bool:
     """Whether what relations lead to may be seen: as the question asks for what is or was true."""
-    if view.statuses:
-        return memory.status in view.statuses
-    if view.as_of_us or view.known_as_of_us:
-        at_us = view.as_of_us or view.now_us
-        known_us = view.known_as_of_us or OPEN
-        return memory.valid_from_us <= at_us < memory.valid_until_us and memory.recorded_at_us <= known_us
-    return memory.status == "active" and memory.valid_until_us > view.now_us
+    return admits(conditions(replace(view, kinds=(), tiers=(), session_id="", since_us=0, until_us=0)), memory)
 
 
 def _neighbour(memory: Memory) -> context_pb2.Neighbour:

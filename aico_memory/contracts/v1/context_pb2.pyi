@@ -337,7 +337,7 @@ class CandidatesRequest(_message.Message):
     hub: _builtins.bool
     """Whether items that mention the question's entities are asked for."""
     hot: _builtins.bool
-    """Whether the hot tier is asked for."""
+    """Whether the hot tier is asked for. Without items, and of another time than now, pinned constraints alone are."""
     hot_utility: _builtins.float
     hot_uses: _builtins.int
     hot_since_us: _builtins.int

@@ -32,13 +32,15 @@ def boosted(items: Sequence[ContextItem], around: Surroundings, figures: BoostSe
     """The items with their scores moved, within 0..1, best first; each share tells by how much.
 
     What is added is a share of the best match: a score is a chance of being right, and where the best one has
-    one in ten, a whole tenth for the same conversation would be worth as much as the match itself.
+    one in ten, a whole tenth for the same conversation would be worth as much as the match itself. What behavior
+    selected is no match: its score is on another scale, moves nothing else and is moved by nothing.
     """
-    leading = [item.id for item in sorted(items, key=lambda one: -one.score)[: figures.leading]]
+    matches = [item for item in items if item.layer != "L2"]
+    leading = [item.id for item in sorted(matches, key=lambda one: -one.score)[: figures.leading]]
     partners = _partners(dict(around.together), leading)
     near = dict(around.reached)
-    best = max((item.score for item in items if not item.answers), default=0.0) or 1.0
-    found = [_boosted(item, best, around, figures, partners, near) for item in items]
+    best = max((item.score for item in matches if not item.answers), default=0.0) or 1.0
+    found = [item if item.layer == "L2" else _boosted(item, best, around, figures, partners, near) for item in items]
     return sorted(found, key=lambda item: -item.score)
 
 

@@ -25,6 +25,9 @@ def eligible(
         once = item.status in ("active", "superseded", "expired", "disabled")
         if item.status != "active" and not (historical and once):
             dropped.append((item.id, f"status: {item.status}"))
+        elif item.status == "superseded" and 0 < item.valid_until_us <= item.valid_from_us:
+            # A correction ends what it corrects where it began: it held at no time.
+            dropped.append((item.id, "never_true"))
         elif over and not historical:
             dropped.append((item.id, "expired"))
         elif not item.raw and not item.anchored and item.confidence < least_confidence:
@@ -62,11 +65,11 @@ def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: flo
     """Maximal marginal relevance (Carbonell, Goldstein 1998): λ·relevance − (1 − λ)·likeness to what is chosen already.
 
     Relevance is the score as a share of the best one: scores are chances of being right, and small ones all of them.
-    Answers and anchors stand first as they are; the first `most` places are chosen so, from the best `POOL` times
-    as many, and the rest follows by score.
+    Answers, anchors and what behavior selected stand first as they are; the first `most` places are chosen so, from the
+    best `POOL` times as many, and the rest follows by score.
     """
-    chosen = [item for item in items if item.answers or item.anchored]
-    left = [item for item in items if not (item.answers or item.anchored)]
+    chosen = [item for item in items if _set(item)]
+    left = [item for item in items if not _set(item)]
     left, rest = left[: POOL * most], left[POOL * most :]
     if weight >= 1.0:
         return chosen + left + rest
@@ -87,14 +90,19 @@ def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: flo
     return chosen + [left[place] for place in open_places] + rest
 
 
+def _set(item: ContextItem) -> bool:
+    """Whether its place depends on no score; that of guidance (L2) is on another scale."""
+    return item.answers or item.anchored or item.layer == "L2"
+
+
 def capped(items: Sequence[ContextItem], most_of_kind: int) -> tuple[list[ContextItem], Dropped]:
-    """At most so many items of a kind; raw words, answers and anchors are not counted."""
+    """At most so many items of a kind; raw words, answers and anchors are not counted, what is hot stays."""
     counts: Counter[str] = Counter()
     kept, dropped = [], Dropped()
     for item in items:
         if not (item.raw or item.answers or item.anchored):
             counts[item.kind] += 1
-            if counts[item.kind] > most_of_kind:
+            if counts[item.kind] > most_of_kind and not item.hot:
                 dropped.append((item.id, "kind_cap"))
                 continue
         kept.append(item)

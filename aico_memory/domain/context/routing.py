@@ -18,12 +18,20 @@ LEAST_PART = 6
 # Letters behind a question word without which it asks nothing yet.
 LEAST_ASKED = 4
 _MARKS = re.compile(r"[?？؟;；]+")
+_SENTENCES = re.compile(r"[?？؟;；.!¿¡\n]+")
+_CLAUSES = re.compile(r"[,،、]")
+# Where a phrase has to stand to speak for its intent.
+OPENS, ENDS = "^", "$"
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 @dataclass(frozen=True, slots=True)
 class RoutingTable:
-    """One language's phrases, as its file has them. A phrase that ends with + is a word's beginning."""
+    """One language's phrases, as its file has them.
+
+    A phrase that ends with + is a word's beginning. An intent's phrase that begins with ^ speaks for it at the beginning
+    of a sentence of one clause only, one that ends with $ at the end of a sentence.
+    """
 
     # Intent -> phrases that speak for it.
     intents: Mapping[str, Sequence[str]]
@@ -40,6 +48,9 @@ class Routing:
     """Every language's phrases, made ready. A question may be in another language than its user's."""
 
     intents: Mapping[str, re.Pattern[str]]
+    # What speaks for an intent at the beginning and at the end of a sentence.
+    opening_cues: Mapping[str, re.Pattern[str]]
+    ending_cues: Mapping[str, re.Pattern[str]]
     second_question: re.Pattern[str]
     opening: re.Pattern[str]
     expansion_cues: Mapping[str, Mapping[str, re.Pattern[str]]]
@@ -48,7 +59,15 @@ class Routing:
     def intent(self, question: str) -> str:
         """One of `INTENTS`."""
         folded = fold(question)
-        return next((name for name in PRECEDENCE if self.intents[name].search(folded)), "general")
+        sentences = [(fold(one), _CLAUSES.search(one) is None) for one in _SENTENCES.split(question) if one.strip()]
+        return next((name for name in PRECEDENCE if self._speaks_for(name, folded, sentences)), "general")
+
+    def _speaks_for(self, intent: str, folded: str, sentences: Sequence[tuple[str, bool]]) -> bool:
+        if self.intents[intent].search(folded):
+            return True
+        opening, ending = self.opening_cues[intent], self.ending_cues[intent]
+        # "When I am ill, what do I eat?" asks for no time.
+        return any((single and opening.match(one)) or ending.search(one) for one, single in sentences)
 
     def parts(self, question: str, most: int) -> tuple[str, ...]:
         """The 2 … `most` questions that a compound one asks; () where it asks one.
@@ -97,9 +116,18 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
     words = [word for table in tables.values() for word in table.question_words]
     ties = [tie for table in tables.values() for tie in table.conjunctions]
     asking = _alternatives(words)
+    cues = {name: [cue for table in tables.values() for cue in table.intents.get(name, ())] for name in PRECEDENCE}
     return Routing(
         intents={
-            name: _pattern([cue for table in tables.values() for cue in table.intents.get(name, ())]) for name in PRECEDENCE
+            name: _pattern([cue for cue in found if not cue.startswith(OPENS) and not cue.endswith(ENDS)])
+            for name, found in cues.items()
+        },
+        opening_cues={
+            name: _pattern([cue.removeprefix(OPENS) for cue in found if cue.startswith(OPENS)]) for name, found in cues.items()
+        },
+        ending_cues={
+            name: re.compile(rf"(?:{_alternatives([fold(cue.removesuffix(ENDS)) for cue in found if cue.endswith(ENDS)])})$")
+            for name, found in cues.items()
         },
         second_question=re.compile(rf"[,\s]*(?:{_alternatives(ties)})\s*(?P<word>(?:{asking}))", re.IGNORECASE),
         opening=re.compile(asking, re.IGNORECASE),

@@ -1,7 +1,8 @@
-"""Items and tokens a context may have: never exceeded, lowest scores cut first, pinned constraints last."""
+"""Items and tokens a context may have: never exceeded, lowest scores cut first, what is hot and pinned constraints last."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -39,26 +40,43 @@ def fit(
     """The best items (given best first) whose block has at most `max_tokens` by `count`, in their order.
 
     An item longer than its share of the tokens is shortened rather than dropped, but never to less than `LEAST_TEXT`;
-    one that is shown in short has at most `short_tokens`. Items that are there for being hot share `hot_share` of all.
+    one that is shown in short has at most `short_tokens`. What is hot has `hot_share` of the tokens, and as large a share of
+    the places is held for it, however little it matches; beyond its tokens it is left out, beyond its places it competes.
     """
-    # Best first for keeping: pinned constraints, then by the order given.
-    order = sorted(range(len(items)), key=lambda at: (not items[at].anchored, at))
-    kept = order[:max_items]
-    dropped = [(items[at].id, "max_items") for at in order[max_items:]]
     lines: dict[str, str] = {}
     sizes: dict[str, int] = {}
     share = int(max_tokens * item_share)
-    room = int(max_tokens * hot_share)
-    for at in list(kept):
-        item = items[at]
-        most = share if item.detail != SHORT or short_tokens is None else min(share, short_tokens)
-        lines[item.id], sizes[item.id] = _line(item, most, count)
-        if item.hot and not item.anchored:
-            room -= sizes[item.id]
-            if room < 0:
-                kept.remove(at)
-                dropped.append((item.id, "hot_share"))
-    total = count(format_block([""])) + sum(sizes.values())
+
+    def size_of(item: ContextItem) -> int:
+        if item.id not in sizes:
+            most = share if item.detail != SHORT or short_tokens is None else min(share, short_tokens)
+            lines[item.id], sizes[item.id] = _line(item, most, count)
+        return sizes[item.id]
+
+    dropped: list[tuple[str, str]] = []
+    held: set[int] = set()
+    left_out: set[int] = set()
+    room, places = int(max_tokens * hot_share), math.ceil(max_items * hot_share)
+    for at, item in enumerate(items):
+        if not item.hot or item.anchored:
+            continue
+        if size_of(item) > room:
+            left_out.add(at)
+            dropped.append((item.id, "hot_share"))
+            continue
+        room -= sizes[item.id]
+        if len(held) < places:
+            held.add(at)
+    # Best first for keeping: pinned constraints, what answers, what is hot, then by the order given.
+    order = sorted(
+        (at for at in range(len(items)) if at not in left_out),
+        key=lambda at: (not items[at].anchored, not items[at].answers, at not in held, at),
+    )
+    kept = order[:max_items]
+    dropped += [(items[at].id, "max_items") for at in order[max_items:]]
+    for at in kept:
+        size_of(items[at])
+    total = count(format_block([""])) + sum(sizes[items[at].id] for at in kept)
     while kept and total > max_tokens:
         total -= sizes[items[kept[-1]].id]
         dropped.append((items[kept.pop()].id, "max_tokens"))

@@ -186,6 +186,26 @@ def test_a_pinned_constraint_is_there_whatever_is_asked_and_is_cut_last(handlers
     assert [item.text for item in greeting.items] == ["Never use sudo in suggestions"]
 
 
+def test_what_is_hot_is_there_beside_more_candidates_than_there_are_places(handlers: ContextHandlers, tiers: Tiers) -> None:
+    for at in range(50):
+        tiers.say(f"note {at}: the garden has {at} apple trees")
+    tiers.hot = [an_item(at, f"User likes {name}", utility=0.9) for at, name in enumerate(("tea", "rain", "chess"), 1)]
+    answer = context(handlers, "Where is the garden?")
+    assert len(answer.items) == 15
+    assert [item.text for item in answer.items[-3:]] == ["User likes tea", "User likes rain", "User likes chess"]
+
+
+def test_pinned_constraints_are_asked_of_another_time_too_and_where_nothing_is_hot(
+    handlers: ContextHandlers, tiers: Tiers
+) -> None:
+    tiers.hot = [an_item(1, "Never use sudo", kind="constraint", pinned=True)]
+    for moment in ({"as_of_us": 7}, {"known_as_of_us": 7}):
+        assert "Never use sudo" in context(handlers, "Where is the garden?", **moment).text
+        assert tiers.asked[-1].hot
+    tiers.hot = []
+    assert not context(handlers, "Where is the garden now?").items, "what was asked of another time is not kept for now"
+
+
 def test_superseded_items_come_only_where_what_was_is_asked_for(handlers: ContextHandlers, tiers: Tiers) -> None:
     end = 1_700_000_000_000_000
     tiers.items = [an_item(1, "User lives in Porto", status="superseded", valid_until_us=end)]

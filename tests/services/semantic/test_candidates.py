@@ -174,6 +174,34 @@ def test_relations_lead_from_the_best_matches_within_the_hops(said: Memory, answ
     assert not ask(answers, "why tea", hops=2, relations=["supersedes"]).reached
 
 
+def test_what_relations_lead_to_is_seen_as_it_was_believed_then(said: Memory, answers: CandidateAnswers) -> None:
+    scope = ADA._replace(id="ana")
+    put(said.store, 1, "why tea", scope)
+    withdrawn = put(said.store, 2, "a cold", scope, status="invalid", recorded_at_us=START, invalidated_at_us=START + 5 * DAY)
+    with said.store.transaction() as transaction:
+        transaction.add_relations([relate(a_memory(1).memory_id, "causes", a_memory(2).memory_id, 0.9, START)])
+
+    def reached(**moment: int) -> list[str]:
+        return [one.memory_id for one in ask(answers, "why tea", hops=1, **moment).reached]
+
+    assert reached(as_of_us=NOW) == []
+    assert reached(as_of_us=NOW, known_as_of_us=START + 9 * DAY) == []
+    assert reached(as_of_us=NOW, known_as_of_us=START + 4 * DAY) == [withdrawn]
+
+
+def test_pinned_constraints_come_where_nothing_hot_does(said: Memory, answers: CandidateAnswers) -> None:
+    scope = ADA._replace(id="ana")
+    times = {"valid_from_us": START, "recorded_at_us": START, "utility": 0.9, "access_count": 20}
+    rule = put(said.store, 1, "Never use sudo", scope, kind="constraint", pinned=True, **times)
+    warm = put(said.store, 2, "likes tea", scope, **times)
+    every: dict[str, Any] = {"hot": True, "hot_utility": 0.8, "hot_uses": 10}
+    assert list(ask(answers, "anything", hot_items=5, **every).hot) == [rule, warm]
+    assert list(ask(answers, "anything", hot_items=0, **every).hot) == [rule]
+    assert list(ask(answers, "anything", hot_items=5, as_of_us=START + DAY, **every).hot) == [rule]
+    assert list(ask(answers, "anything", hot_items=5, as_of_us=START - DAY, **every).hot) == []
+    assert list(ask(answers, "anything", hot_items=5, known_as_of_us=START - DAY, **every).hot) == []
+
+
 def test_items_that_mention_the_question_s_entities_are_reached(said: Memory, answers: CandidateAnswers) -> None:
     scope = ADA._replace(id="ana")
     one = put(said.store, 1, "Python is what I use", scope, entities=("entity://tech/python",))

@@ -70,6 +70,26 @@ def test_what_was_never_believed_never_comes_and_what_is_over_only_on_demand(fou
     assert {one.status for one in then}.isdisjoint({"candidate", "shadow", "invalid"})
 
 
+def test_what_was_corrected_held_at_no_time_and_is_in_no_history() -> None:
+    once = item("once", status="superseded", valid_from_us=1, valid_until_us=4)
+    never = item("never", status="superseded", valid_from_us=3, valid_until_us=3)
+    kept, dropped = eligible([once, never], least_confidence=0.5, historical=True, now_us=10)
+    assert ([one.id for one in kept], dropped) == (["once"], [("never", "never_true")])
+    believed = never._replace(valid_until_us=0)
+    assert eligible([believed], least_confidence=0.5, historical=True, now_us=10)[0] == [believed]
+
+
+def test_the_score_of_what_behavior_selected_moves_no_match_and_is_moved_by_none() -> None:
+    found = [item("best", score=0.1), item("near", score=0.05, session_id="s"), item("far", "four five six", score=0.01)]
+    guidance = ContextItem("skill", "Answer in one sentence", "procedure", "procedural", "L2", score=0.9, hot=True)
+    around = Surroundings(session_id="s", utility=0.3)
+    alone, beside = boosted(found, around, BOOSTS), boosted([*found, guidance], around, BOOSTS)
+    assert [one for one in beside if one.layer != "L2"] == alone
+    assert guidance in beside
+    chosen = diversified(beside, WordLikeness(), weight=0.5, most=4)
+    assert [one.id for one in chosen] == ["skill", *(one.id for one in diversified(alone, WordLikeness(), weight=0.5, most=3))]
+
+
 @given(items, st.floats(-1, 1), st.floats(0, 1))
 def test_boosts_keep_scores_in_range_and_name_what_they_add(found: list[ContextItem], valence: float, utility: float) -> None:
     around = Surroundings(frozenset({"ana"}), "s", valence, utility, {("a", "b"): 1}, {})
@@ -182,3 +202,5 @@ def test_at_most_so_many_of_a_kind_and_raw_words_are_no_kind() -> None:
     kept, dropped = capped(found, 2)
     assert [one.id for one in kept] == ["0", "1", "r0", "r1", "r2", "r3"]
     assert dropped == [("2", "kind_cap"), ("3", "kind_cap")]
+    warm = [*found[:3], item("hot", kind="fact", hot=True)]
+    assert [one.id for one in capped(warm, 2)[0]] == ["0", "1", "hot"], "its share bounds what is hot"

@@ -72,11 +72,11 @@ def test_neither_items_nor_tokens_are_ever_exceeded(
 
 
 @given(items, st.integers(1, 15), st.integers(50, 900))
-def test_what_is_cut_never_scores_above_what_stays_but_for_pinned_constraints(
+def test_what_is_cut_never_scores_above_what_stays_but_for_what_has_its_place(
     given_: list[ContextItem], max_items: int, max_tokens: int
 ) -> None:
     fitted = fit(given_, max_items=max_items, max_tokens=max_tokens, count=words)
-    anchors = {one.id for one in given_ if one.pinned and one.kind == "constraint"}
+    anchors = {one.id for one in given_ if (one.pinned and one.kind == "constraint") or one.answers or one.hot}
     kept = [one for one in fitted.items if one.id not in anchors]
     cut = {id_ for id_, rule in fitted.dropped if rule != "hot_share"}
     if kept:
@@ -102,6 +102,22 @@ def test_what_is_shown_in_short_has_few_tokens() -> None:
 def test_a_pinned_constraint_is_cut_last() -> None:
     given_ = [item("best", score=0.9), item("rule", kind="constraint", pinned=True, score=0.1)]
     assert [one.id for one in fit(given_, max_items=1, max_tokens=100, count=words).items] == ["rule"]
+
+
+def test_a_share_of_the_places_is_held_for_what_is_hot() -> None:
+    given_ = [item(str(at), score=0.9) for at in range(20)] + [item(f"hot{at}", hot=True) for at in range(6)]
+    given_.append(item("rule", kind="constraint", pinned=True))
+    fitted = fit(given_, max_items=12, max_tokens=1000, count=words, hot_share=0.25)
+    assert [one.id for one in fitted.items] == [*map(str, range(8)), "hot0", "hot1", "hot2", "rule"]
+    few = fit(given_, max_items=12, max_tokens=20, count=words, hot_share=0.5)
+    assert [one.id for one in few.items] == ["hot0", "rule"], "the pinned constraint is cut last, what is hot before it"
+
+
+def test_what_is_hot_takes_no_place_of_what_answers_and_none_beyond_its_tokens() -> None:
+    given_ = [item("answer", answers=True), item("hot", hot=True), item("other", hot=True)]
+    assert [one.id for one in fit(given_, max_items=1, max_tokens=1000, count=words).items] == ["answer"]
+    fitted = fit(given_, max_items=5, max_tokens=32, count=words, hot_share=0.25)
+    assert ([one.id for one in fitted.items], fitted.dropped) == (["answer", "hot"], (("other", "hot_share"),))
 
 
 def test_what_was_cut_is_named_with_its_rule() -> None:
