@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command, group
 from aico_memory.cli.face import Face, face_of
-from aico_memory.cli.memory import PANEL, Group, Kinds, Project, States, User
+from aico_memory.cli.memory import PANEL, AsOf, Group, Kinds, KnownAsOf, Project, States, TopK, User
 
 disclose = group("disclose", "Memories in as much detail as is needed, with what reading them costs.", PANEL)
 Ids = Annotated[list[str], typer.Argument(help="Ids of memories, as `disclose search` shows them.")]
@@ -23,7 +23,9 @@ def search(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="What to look for.")],
     user: User = "me",
-    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results.")] = 10,
+    top_k: TopK = None,
+    as_of: AsOf = None,
+    known_as_of: KnownAsOf = None,
     kind: Kinds = None,
     status: States = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
@@ -37,8 +39,9 @@ def search(
     filters = {key: value for key, value in given.items() if value is not None}
     with face.client() as client:
         found = client.disclose(
-            user, "search", query, top_k=top_k, filters=filters or None, group_id=in_group, project_id=project
-        )
+            user, "search", query, top_k=top_k, filters=filters or None, as_of=as_of, known_as_of=known_as_of,
+            group_id=in_group, project_id=project,
+        )  # fmt: skip
     face.show(found, lambda data: _print(face, data))
 
 
@@ -62,7 +65,7 @@ def unified(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     user: User = "me",
     layer: Annotated[list[str] | None, typer.Option(help="Only these: L0, L1, L2; may be repeated.")] = None,
-    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results of each layer.")] = 10,
+    top_k: TopK = None,
     in_group: Group = None,
     project: Project = None,
 ) -> None:
@@ -70,11 +73,7 @@ def unified(
     face = face_of(context)
     with face.client() as client:
         found = client.query_unified(query, user, layer or ("L0", "L1", "L2"), top_k, in_group, project)
-    face.show(found, lambda data: face.table(
-        ("layer", "score", "text", "kind", "links", "id"),
-        [(hit["layer"], f"{hit['score']:.2f}", hit["text"][:100], hit["kind"], str(len(hit["links"])), hit["id"])
-         for hit in data["results"]],
-    ))  # fmt: skip
+    face.show(found, lambda data: _print_layers(face, data))
 
 
 @command(app, "verify-links", "verify-links --user ana", panel=PANEL)
@@ -87,10 +86,27 @@ def verify_links(
     face = face_of(context)
     with face.client() as client:
         found = client.verify_links(user, limit)
-    face.show(found, lambda data: face.say(
+    face.show(found, lambda data: _print_links(face, data))
+
+
+def _print_layers(face: Face, data: dict[str, Any]) -> None:
+    rows = [
+        (hit["layer"], f"{hit['score']:.2f}", hit["text"][:100], hit["kind"], str(len(hit["links"])), hit["id"])
+        for hit in data["results"]
+    ]
+    face.table(("layer", "score", "text", "kind", "links", "id"), rows)
+    if data["degraded"]:
+        face.err.print(f"[yellow]degraded[/]  {escape(', '.join(data['degraded']))}")
+
+
+def _print_links(face: Face, data: dict[str, Any]) -> None:
+    face.say(
         f"{data['memories']} memories, {data['links']} links, {data['sound']} sound, {len(data['dangling'])} dangling, "
-        f"{len(data['without_record'])} messages without record{'' if data['complete'] else ' (not all looked at)'}"
-    ))  # fmt: skip
+        f"{len(data['without_record'])} messages without record{'' if data['complete'] else ' (not all could be looked at)'}"
+    )
+    for name, links in (("dangling", data["dangling"]), ("without record", data["without_record"])):
+        for link in links:
+            face.out.print(f"[dim]{name}  {link['layer']}  {escape(link['id'])}[/]")
 
 
 def _at_depth(

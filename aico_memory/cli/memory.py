@@ -21,6 +21,11 @@ Group = Annotated[str | None, typer.Option("--group", help="Group: what its memb
 Project = Annotated[str | None, typer.Option("--project", help="Project: what belongs to it, and who names it reads.")]
 Kinds = Annotated[list[str] | None, typer.Option(help=f"Only these kinds; may be repeated: {', '.join(KINDS)}.")]
 Tiers = Annotated[list[str] | None, typer.Option(help=f"Only these tiers; may be repeated: {', '.join(TIERS)}.")]
+TopK = Annotated[
+    int | None, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results; as configured where it is not given.")
+]
+AsOf = Annotated[str | None, typer.Option("--as-of", help="What was true then: ISO 8601 with zone.")]
+KnownAsOf = Annotated[str | None, typer.Option("--known-as-of", help="What was known then.")]
 States = Annotated[list[str] | None, typer.Option(help=f"Only these states; may be repeated: {', '.join(STATUSES)}.")]
 
 
@@ -67,16 +72,17 @@ def search(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="What to look for, in any language.")],
     user: User = "me",
-    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, max=1000, help="Most results.")] = 10,
-    as_of: Annotated[str | None, typer.Option(help="What was true then: ISO 8601 with zone.")] = None,
-    known_as_of: Annotated[str | None, typer.Option(help="What was known then.")] = None,
+    top_k: TopK = None,
+    as_of: AsOf = None,
+    known_as_of: KnownAsOf = None,
     kind: Kinds = None,
     tier: Tiers = None,
     status: States = None,
     session: Session = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
     until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
-    explain: Annotated[bool, typer.Option(help="Show how each score came about.")] = False,
+    explain: Annotated[bool, typer.Option(help="Show how each score came about, and what was left out by which rule.")] = False,
+    profile: Annotated[str | None, typer.Option(help="Ranking profile (config/ranking), shown as it ranks.")] = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
@@ -88,7 +94,7 @@ def search(
     with face.client() as client:
         found = client.search(
             query, user, top_k=top_k, as_of=as_of, known_as_of=known_as_of, filters=filters or None, explain=explain,
-            group_id=group, project_id=project,
+            group_id=group, project_id=project, profile=profile,
         )  # fmt: skip
     face.show(found, lambda data: _print_results(face, data))
 
@@ -100,11 +106,16 @@ def context_command(
     query: Annotated[str, typer.Argument(help="What is about to be answered.")],
     user: User = "me",
     session: Session = None,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Room in the prompt.")] = 800,
-    as_of: Annotated[str | None, typer.Option(help="What was true then: ISO 8601 with zone.")] = None,
-    known_as_of: Annotated[str | None, typer.Option(help="What was known then.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Room in the prompt; as configured where it is not given.")
+    ] = None,
+    as_of: AsOf = None,
+    known_as_of: KnownAsOf = None,
     zone: Annotated[str | None, typer.Option(help="IANA zone in which the question's own dates are meant.")] = None,
     mood: Annotated[float | None, typer.Option(min=-1, max=1, help="How the one who asks feels.")] = None,
+    selection: Annotated[
+        str | None, typer.Option(help="Request id of a skill that was selected: its guidance stands in the block.")
+    ] = None,
     explain: Annotated[bool, typer.Option(help="Show why each item is there, and what was left out by which rule.")] = False,
     group: Group = None,
     project: Project = None,
@@ -114,7 +125,7 @@ def context_command(
     with face.client() as client:
         answer = client.context(
             query, user, session_id=session, max_tokens=max_tokens, explain=explain, group_id=group, project_id=project,
-            as_of=as_of, known_as_of=known_as_of, zone=zone, mood=mood,
+            as_of=as_of, known_as_of=known_as_of, zone=zone, mood=mood, selection_id=selection,
         )  # fmt: skip
     face.show(answer, lambda data: _print_context(face, data))
 
@@ -246,6 +257,8 @@ def _print_results(face: Face, found: dict[str, Any]) -> None:
             face.out.print(
                 "    [dim]" + escape("  ".join(f"{name} {share:.3f}" for name, share in result["shares"].items())) + "[/]"
             )
+    for left_out in found.get("dropped", ()):
+        face.out.print(f"[dim]left out  {left_out['id']}  {escape(left_out['rule'])}[/]")
     if found.get("degraded"):
         face.out.print(f"[yellow]degraded[/]  {escape(', '.join(found['degraded']))}")
 

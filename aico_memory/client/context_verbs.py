@@ -17,6 +17,7 @@ from aico_memory.client.validation import (
     checked_flag,
     checked_id,
     checked_names,
+    checked_or_configured,
     checked_text,
     checked_zone,
     moment_us,
@@ -41,7 +42,7 @@ class ContextVerbs:
         query: str,
         user_id: str,
         session_id: Name = None,
-        max_tokens: int = 800,
+        max_tokens: int | None = None,
         explain: bool = False,
         group_id: Name = None,
         project_id: Name = None,
@@ -53,6 +54,7 @@ class ContextVerbs:
     ) -> Context:
         """The block of text to put before a model that is about to answer `query`, with where it comes from.
 
+        `max_tokens`: room in the prompt; None is the configured number (`context.max_tokens`).
         `as_of`: what was true then; `known_as_of`: what was known then; None is now. `zone` (IANA) is that of the
         question's own dates. `mood`: how the one who asks feels, −1 to 1; memories that feel alike come first.
         `selection_id`: the `request_id` of a skill that was selected; its guidance stands in the block as well. One that
@@ -64,7 +66,7 @@ class ContextVerbs:
             user_id=user,
             query=checked_text(query, "query", MAX_QUERY),
             session_id=optional_text(session_id, "session_id"),
-            max_tokens=checked_count(max_tokens, "max_tokens", 1_000_000),
+            max_tokens=checked_or_configured(max_tokens, "max_tokens", 1_000_000),
             explain=checked_flag(explain, "explain"),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
@@ -82,7 +84,7 @@ class ContextVerbs:
         depth: str = "search",
         query: Name = None,
         memory_ids: Sequence[str] = (),
-        top_k: int = 10,
+        top_k: int | None = None,
         filters: Mapping[str, Any] | None = None,
         as_of: Moment = None,
         known_as_of: Moment = None,
@@ -92,7 +94,8 @@ class ContextVerbs:
         """Memories in as much detail as is needed, with the tokens that reading them costs.
 
         `search` tells what there is (about 50 tokens each), `timeline` how it came about (about 200), `detail`
-        everything (about 500). Give a `query`, or the ids of what was found at a lesser depth. Filters as for search;
+        everything (about 500). Give a `query`, or the ids of what was found at a lesser depth. Filters and times as for
+        search, of a query only; `top_k` None is the configured number (`context.search_default`);
         with `{"kind": "outcome"}` outcomes of suggestions are told instead, and `status` filters by what became of them.
         """
         if depth not in DEPTHS:
@@ -107,7 +110,7 @@ class ContextVerbs:
             depth=depth,
             query=optional_text(query, "query", MAX_QUERY),
             memory_ids=[one if outcomes else str(checked_id(one, "memory_ids")) for one in memory_ids],
-            top_k=checked_count(top_k, "top_k", MAX_TOP_K),
+            top_k=checked_or_configured(top_k, "top_k", MAX_TOP_K),
             filters=chosen,
             as_of_us=moment_us(as_of, "as_of"),
             known_as_of_us=moment_us(known_as_of, "known_as_of"),
@@ -121,11 +124,14 @@ class ContextVerbs:
         query: str,
         user_id: str,
         layers: Sequence[str] = LAYERS,
-        top_k: int = 10,
+        top_k: int | None = None,
         group_id: Name = None,
         project_id: Name = None,
     ) -> UnifiedResults:
-        """One search over what was said (L0), what is remembered (L1) and how to behave (L2), with what ties the hits."""
+        """One search over what was said (L0), what is remembered (L1) and how to behave (L2), with what ties the hits.
+
+        `top_k`: most of each layer; None is the configured number (`context.search_default`).
+        """
         named = checked_names(layers, "layers")
         if unknown := sorted(set(named) - set(LAYERS)):
             raise InvalidMessage(f"layers names {unknown[0]!r}; there are {', '.join(LAYERS)}")
@@ -136,7 +142,7 @@ class ContextVerbs:
             user_id=user,
             query=checked_text(query, "query", MAX_QUERY),
             layers=named,
-            top_k=checked_count(top_k, "top_k", MAX_TOP_K),
+            top_k=checked_or_configured(top_k, "top_k", MAX_TOP_K),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )

@@ -25,6 +25,7 @@ from aico_memory.client.validation import (
     checked_flag,
     checked_id,
     checked_messages,
+    checked_or_configured,
     checked_scopes,
     checked_text,
     json_object,
@@ -83,7 +84,7 @@ class MemoryVerbs:
         self,
         query: str,
         user_id: str,
-        top_k: int = 10,
+        top_k: int | None = None,
         as_of: Moment = None,
         known_as_of: Moment = None,
         filters: Mapping[str, Any] | None = None,
@@ -99,6 +100,7 @@ class MemoryVerbs:
         filter asks for it.
         `as_of`: what was true then; `known_as_of`: what was known then; None is now. `filters`: `kind`, `tier`,
         `status` (a text or a list each), `session_id`, `since` and `until` (said in [since, until)).
+        `top_k`: most results; None is the configured number (`context.search_default`).
         `profile` names a ranking profile (config/ranking), shown as it ranks; None is the configured one.
 
         Kinds: record, profile, preference, constraint, correction, entity, fact, decision, plan, task_state, episode,
@@ -109,7 +111,7 @@ class MemoryVerbs:
         request = context_pb2.SearchRequest(
             user_id=user,
             query=checked_text(query, "query", MAX_QUERY),
-            top_k=checked_count(top_k, "top_k", MAX_TOP_K),
+            top_k=checked_or_configured(top_k, "top_k", MAX_TOP_K),
             as_of_us=moment_us(as_of, "as_of"),
             known_as_of_us=moment_us(known_as_of, "known_as_of"),
             filters=checked_filters(filters),

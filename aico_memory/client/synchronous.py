@@ -121,7 +121,7 @@ class MemoryClient(
         self,
         query: str,
         user_id: str,
-        top_k: int = 10,
+        top_k: int | None = None,
         as_of: Moment = None,
         known_as_of: Moment = None,
         filters: Mapping[str, Any] | None = None,

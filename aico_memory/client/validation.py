@@ -124,6 +124,11 @@ def checked_count(value: object, what: str, most: int, least: int = 1) -> int:
     return value
 
 
+def checked_or_configured(value: object, what: str, most: int) -> int:
+    """A whole number from 1 to `most`; 0, which leaves it to the configuration, for None."""
+    return 0 if value is None else checked_count(value, what, most)
+
+
 def checked_seconds(value: object, what: str) -> float:
     """A number of seconds, zero or more."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:

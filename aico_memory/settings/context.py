@@ -74,7 +74,9 @@ class HotSettings(Section):
     days: float = Field(default=30.0, gt=0, le=3650, description="Days since the last confirmation at most.")
     items: int = Field(default=15, ge=0, le=200, description="Most items; 0: pinned constraints alone.")
     seconds: float = Field(default=300.0, ge=0, le=86_400, description="Seconds for which the list is kept.")
-    share: float = Field(default=0.25, ge=0, le=1, description="Their share of a context: of its tokens at most, of its places held.")
+    share: float = Field(
+        default=0.25, ge=0, le=1, description="Share of a context's tokens that they have at most, and of its places."
+    )
 
 
 class ContextSettings(Section):

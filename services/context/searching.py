@@ -5,7 +5,7 @@ from __future__ import annotations
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.context.deadlines import total_time
-from aico_memory.domain.context.plan import MODEL, SEMANTIC, plan_search
+from aico_memory.domain.context.plan import MODEL, SEMANTIC
 from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
@@ -39,11 +39,10 @@ class Searching:
         """The same for a search that another request stands for; its times go to `watch`."""
         settings = self._settings
         top_k = min(request.top_k or settings.search_default, settings.search_limit)
-        plan = plan_search(top_k, settings.overfetch, settings.search_limit)
-        found = self._ask(event, request, plan.candidates if request.explain else top_k, watch)
+        found = self._ask(event, request, top_k, watch)
         if found is None:
-            return context_pb2.SearchResult(degraded=[SEMANTIC], intent=plan.intent)
-        answer = context_pb2.SearchResult(degraded=found.degraded, model=found.model, intent=plan.intent)
+            return context_pb2.SearchResult(degraded=[SEMANTIC], intent="general")
+        answer = context_pb2.SearchResult(degraded=found.degraded, model=found.model, intent="general")
         records = {record.memory_id: record for record in found.records}
         ranked = found.lists[0] if found.lists else semantic_pb2.RankedList()
         cut, room = top_k, settings.answer_bytes
@@ -55,12 +54,11 @@ class Searching:
             shares = ranked.shares[place].shares if request.explain and place < len(ranked.shares) else ()
             answer.hits.add(record=records[memory_id], score=score, shares=shares, layer="L1", answers=place < ranked.answers)
         if request.explain:
-            answer.dropped.extend(found.dropped)
+            # What the owner left out is told by the owner: the answer is the same whether it is explained or not.
             answer.dropped.extend(
-                semantic_pb2.DroppedItem(id=memory_id, rule="answer_bytes" if place < top_k else "top_k")
-                for place, memory_id in enumerate(ranked.memory_ids)
-                if place >= cut
+                semantic_pb2.DroppedItem(id=memory_id, rule="answer_bytes") for memory_id in ranked.memory_ids[cut:]
             )
+            answer.dropped.extend(found.dropped)
         watch.stages.update({timing.stage: timing.milliseconds for timing in found.timings})
         return answer
 

@@ -90,33 +90,35 @@ class Unified:
         )
         # What was said in a group or project has its record there.
         held = {one.event_id: (one.group_id, one.project_id) for one in (page.messages if page is not None else ())}
+        known = page is not None
         left, after, recorded = request.limit or self._settings.search_limit, "", set[str]()
         while left > 0:
             asked = semantic_pb2.ListMemories(user_id=user, limit=min(left, _PAGE), after=after)
             found: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "list", asked, user))
             if found is None:
                 return answer
-            self._follow(answer, found.records, held, recorded, tiers, user)
+            known = self._follow(answer, found.records, held, recorded, tiers, user) and known
             left -= max(1, len(found.records))
             after = found.next
             if not after:
                 break
         missing = {event_id: place for event_id, place in held.items() if _record_id(event_id) not in recorded}
-        absent = [
-            one
-            for place in dict.fromkeys(missing.values())
-            for one in self._absent([event_id for event_id, its in missing.items() if its == place], tiers, user, place)
-        ]
+        absent: list[bytes] = []
+        for place in dict.fromkeys(missing.values()):
+            there, unknown = self._absent([event_id for event_id, its in missing.items() if its == place], tiers, user, place)
+            absent += there
+            known = known and not unknown
         answer.without_record.extend(
             context_pb2.LayerLink(layer="L0", id=_text(event_id), what=MADE, present=True) for event_id in absent
         )
-        answer.complete = not after and page is not None
+        answer.complete = not after and known
         return answer
 
     def _follow(
         self, answer: context_pb2.VerifiedLinks, records: Iterable[semantic_pb2.MemoryRecord],
         held: Container[bytes], recorded: set[str], tiers: Tiers, user: str,
-    ) -> None:  # fmt: skip
+    ) -> bool:  # fmt: skip
+        """Whether it could be told of all their links where they lead."""
         ends: list[bytes] = []
         for record in records:
             answer.memories += 1
@@ -125,25 +127,31 @@ class Unified:
                 recorded.add(record.memory_id)
             ends += [source.event_id for source in record.sources if len(source.event_id) == 16]
         elsewhere = [end for end in dict.fromkeys(ends) if end not in held and _record_id(end) not in recorded]
-        gone = set(self._absent(elsewhere, tiers, user))
-        answer.sound += sum(end not in gone for end in ends)
+        gone, unknown = map(set, self._absent(elsewhere, tiers, user))
+        answer.sound += sum(end not in gone and end not in unknown for end in ends)
         answer.dangling.extend(context_pb2.LayerLink(layer="L0", id=_text(end), what=RESTS_ON) for end in gone)
+        return not unknown
 
-    def _absent(self, event_ids: Sequence[bytes], tiers: Tiers, user: str, place: tuple[str, str] = ("", "")) -> list[bytes]:
-        """Those of these events of which there is no record; none where long-term memory does not say.
+    def _absent(
+        self, event_ids: Sequence[bytes], tiers: Tiers, user: str, place: tuple[str, str] = ("", "")
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Those of these events of which there is no record, and those of which long-term memory does not say.
 
         `place` is the group and the project in which they were said, "" for none.
         """
         absent: list[bytes] = []
+        unknown: list[bytes] = []
         scopes = questions.readable_scopes(user, *place)
         for at in range(0, len(event_ids), _PAGE):
             part = event_ids[at : at + _PAGE]
             asked = semantic_pb2.GetMemory(user_id=user, memory_ids=[_record_id(one) for one in part], scopes=scopes)
             page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, user))
-            if page is not None:
-                there = {record.memory_id for record in page.records}
-                absent += [one for one in part if _record_id(one) not in there]
-        return absent
+            if page is None:
+                unknown += part
+                continue
+            there = {record.memory_id for record in page.records}
+            absent += [one for one in part if _record_id(one) not in there]
+        return absent, unknown
 
     def _look_for_records(
         self, hits: Sequence[context_pb2.UnifiedHit], request: context_pb2.UnifiedRequest, tiers: Tiers

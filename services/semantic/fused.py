@@ -88,9 +88,12 @@ class FusedSearch:
         kept = [*first, *_at_rest_behind(kept, records, again, self._settings.dormant_factor)]
         listed = answer.lists.add(retriever=FUSED, milliseconds=sum(ranked.milliseconds.values()))
         room = _ANSWER_BYTES
-        for key, score, shares in kept:
+        for place, (key, score, shares) in enumerate(kept):
             room -= records[key].ByteSize()
-            if len(listed.scores) == limit or (room < 0 and listed.scores):
+            full = place >= limit
+            if full or (room < 0 and listed.scores):
+                dropped.update((records[one].memory_id, "top_k" if full else "answer_bytes") for one, _, _ in kept[place:limit])
+                dropped.update((records[one].memory_id, "top_k") for one, _, _ in kept[max(place, limit) :])
                 break
             answer.records.append(records[key])
             listed.memory_ids.append(records[key].memory_id)

@@ -122,6 +122,19 @@ def test_what_is_meant_must_be_said_and_depths_are_three(handlers: ContextHandle
         disclosed(handlers, "gossip", query="bicycle")
 
 
+@pytest.mark.parametrize(
+    "more", [{"as_of_us": 5}, {"known_as_of_us": 5}, {"filters": semantic_pb2.SearchFilters(kinds=["fact"])}]
+)
+def test_what_would_not_be_heeded_is_refused(handlers: ContextHandlers, tiers: Held, more: dict[str, Any]) -> None:
+    said = memory_id(tiers.say(LONG))
+    with pytest.raises(InvalidMessage, match="memory_ids"):
+        disclosed(handlers, "detail", memory_ids=[said], **more)
+    assert disclosed(handlers, "search", query="bicycle", **more).items
+    if "filters" not in more:
+        with pytest.raises(InvalidMessage, match="apply to memories"):
+            disclosed(handlers, "search", query="x", **more, filters=semantic_pb2.SearchFilters(kinds=["outcome"]))
+
+
 def test_without_long_term_memory_nothing_is_disclosed_and_it_is_named(handlers: ContextHandlers, link: TwinLink) -> None:
     link.answers[context_pb2.AroundRequest] = None
     answer = disclosed(handlers, "detail", memory_ids=[str(uuid.UUID(int=1))])
@@ -168,6 +181,19 @@ def test_links_are_followed_and_what_leads_nowhere_is_named(handlers: ContextHan
     found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
     assert (found.links, found.sound) == (2, 1)
     assert [one.id for one in found.dangling] == [str(lost)]
+
+
+def test_links_that_nobody_answers_for_are_neither_sound_nor_dangling(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink
+) -> None:
+    tiers.say("Not taken up yet", turn=True, recorded=False)
+    item = semantic_pb2.MemoryRecord(memory_id=str(uuid.UUID(int=9)), kind="fact")
+    item.sources.add(event_id=uuid.UUID(int=77).bytes)
+    link.answers[semantic_pb2.ListMemories] = lambda message, user: semantic_pb2.MemoryPage(records=[item])
+    link.answers[semantic_pb2.GetMemory] = None
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.links, found.sound, found.complete) == (1, 0, False)
+    assert not found.dangling and not found.without_record
 
 
 def test_outcomes_are_told_in_the_same_depths_by_their_owner(handlers: ContextHandlers, tiers: Held) -> None:

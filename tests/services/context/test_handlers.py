@@ -39,6 +39,21 @@ def test_top_k_of_a_search_is_cut_by_no_limit_of_the_context(handlers: ContextHa
     assert {dropped.rule for dropped in few.dropped} == {"top_k"}
 
 
+def test_a_search_that_is_explained_is_the_same_search(handlers: ContextHandlers, tiers: Tiers) -> None:
+    for at in range(9):
+        tiers.say(f"note {at} about the garden")
+    told, plain = search(handlers, "garden", top_k=3, explain=True), search(handlers, "garden", top_k=3)
+    assert [hit.record.memory_id for hit in told.hits] == [hit.record.memory_id for hit in plain.hits]
+    assert [asked.limit for asked in tiers.asked] == [3, 3]
+    assert {one.id for one in told.dropped}.isdisjoint(hit.record.memory_id for hit in told.hits)
+
+
+def test_what_a_request_leaves_open_is_as_configured(handlers: ContextHandlers, tiers: Tiers) -> None:
+    for at in range(20):
+        tiers.say(f"note {at} about the garden")
+    assert len(search(handlers, "garden").hits) == 10
+
+
 def test_an_answer_larger_than_the_bus_carries_loses_its_last_hits_and_says_so(handlers: ContextHandlers, tiers: Tiers) -> None:
     for at in range(8):
         tiers.say(f"garden {at} " + "x" * 900_000)

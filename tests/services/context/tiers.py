@@ -88,12 +88,15 @@ class Tiers:
              else max(0.0, float(EMBEDDER.embed([self.texts[one]])[0] @ query)), one)
             for one in self.recorded
         ]  # fmt: skip
-        scored = sorted(scored, key=lambda pair: -pair[0])[: message.limit]
+        scored = sorted(scored, key=lambda pair: -pair[0])
+        left_out, scored = scored[message.limit :], scored[: message.limit]
         answer = semantic_pb2.SemanticMatches(
             records=[self.record(one) for _, one in scored], model="" if self.model_away else "twin",
             degraded=["model"] if self.model_away else [],
             timings=[semantic_pb2.StageTiming(stage=stage, milliseconds=1.0) for stage in ("read", "embed", "rank")],
         )  # fmt: skip
+        if message.shares:
+            answer.dropped.extend(semantic_pb2.DroppedItem(id=memory_id(one), rule="top_k") for _, one in left_out)
         listed = answer.lists.add(retriever="fused")
         for score, one in scored:
             listed.memory_ids.append(memory_id(one))

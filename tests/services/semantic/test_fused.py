@@ -68,6 +68,12 @@ class Shelf:
         message = semantic_pb2.SemanticQuery(text=text, profile=profile, shares=True, retrievers=["fused"], parts=parts)
         return self.fused.search(message, View((ANA,), NOW, **seen), 10, ("ana",), self.records)
 
+    def shown(self, text: str, limit: int, told: bool) -> tuple[list[str], dict[str, str]]:
+        """Ids of the list, and what was left out by which rule."""
+        message = semantic_pb2.SemanticQuery(text=text, shares=told, retrievers=["fused"])
+        answer = self.fused.search(message, View((ANA,), NOW), limit, ("ana",), self.records)
+        return list(answer.lists[0].memory_ids), {one.id: one.rule for one in answer.dropped}
+
     def found(self, text: str, **seen: Any) -> tuple[list[str], list[str]]:
         """Texts of what answers, and of the rest, best first."""
         answer = self.search(text, **seen)
@@ -171,3 +177,13 @@ def test_a_name_that_no_table_knows_is_found_by_the_match(shelf: Shelf) -> None:
     answers, _ = shelf.found("What is my locker code?")
     assert len(answers) == 1
     assert "4712" in answers[0]
+
+
+def test_what_is_told_of_a_search_changes_nothing_of_it(shelf: Shelf) -> None:
+    for at in range(7):
+        shelf.say(f"The tea number {at} is green.", at)
+    (plain, silent), (told, dropped) = (shelf.shown("which tea is green", 3, explained) for explained in (False, True))
+    assert plain == told and len(told) == 3
+    assert not silent
+    assert len(dropped) == 3 and set(dropped.values()) == {"top_k"}
+    assert set(dropped).isdisjoint(told)

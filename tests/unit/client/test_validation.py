@@ -21,6 +21,7 @@ from aico_memory.client.validation import (
     checked_id,
     checked_messages,
     checked_names,
+    checked_or_configured,
     checked_reward,
     checked_seconds,
     checked_user,
@@ -271,3 +272,11 @@ def test_what_is_wrong_with_a_feedback_is_a_validation_error_and_a_wrong_reward_
     with pytest.raises(InvalidReward), judging():
         checked_reward(2)
     assert isinstance(from_code("validation_error", "no such reason"), InvalidFeedback)
+
+
+def test_a_count_that_is_not_given_is_left_to_the_configuration() -> None:
+    assert checked_or_configured(None, "top_k", 10) == 0
+    assert checked_or_configured(7, "top_k", 10) == 7
+    for wrong in (0, 11, True, "7"):
+        with pytest.raises(InvalidMessage, match="top_k"):
+            checked_or_configured(wrong, "top_k", 10)
