@@ -99,12 +99,6 @@ class ContextSettings(Section):
     search_probe_ms: int = Field(
         default=1000, ge=5, le=60_000, description="Milliseconds for a tier that did not answer the last search or context."
     )
-    rrf_k: int = Field(default=60, ge=1, le=1000, description="K of reciprocal rank fusion.")
-    vector_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the vector list in the fusion.")
-    text_weight: float = Field(default=1.0, ge=0, le=10, description="Weight of the text list (BM25) in the fusion.")
-    foreign_vector_weight: float = Field(
-        default=0.1, ge=0, le=10, description="Weight of the vector list where the model does not speak the query's language."
-    )
     overfetch: int = Field(default=3, ge=1, le=20, description="Candidates asked of each retriever per result wanted.")
     search_default: int = Field(default=10, ge=1, le=1000, description="Results of a search that names no top_k.")
     search_limit: int = Field(default=1000, ge=1, le=10_000, description="Most results of one search.")

@@ -98,7 +98,7 @@ class Assembling:
         answer = self._tell(request, plan, asked, fitted, [*dropped, *fitted.dropped])
         answer.timings.extend(timings(watch, asked.found.timings if asked.found is not None else ()))
         if not asked.degraded:
-            self._answers.keep(ticket, answer, fitted.items, asked.settled)
+            self._answers.keep(ticket, answer, fitted.items, asked.settled, _begins(asked))
         return Assembled(answer, fitted.items)
 
     def _plan(self, request: context_pb2.ContextRequest, watch: Stopwatch) -> Plan:
@@ -229,6 +229,11 @@ class Assembling:
         if request.explain:
             answer.dropped.extend(semantic_pb2.DroppedItem(id=id_, rule=rule) for id_, rule in dropped)
         return answer
+
+
+def _begins(asked: _Asked) -> list[int]:
+    """When what was found begins to hold; it answers from then on."""
+    return [record.valid_from_us for record in asked.found.records] if asked.found is not None else []
 
 
 def item_message(item: ContextItem, longest: int) -> context_pb2.ContextItem:

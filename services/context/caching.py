@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,16 +162,21 @@ class Answers:
         return None
 
     def keep(
-        self, ticket: Ticket, answer: context_pb2.ContextAnswer, items: tuple[ContextItem, ...], settled: Applied | None
-    ) -> None:
-        """Keep an answer whose tiers knew everything up to `settled`; not where something was still on its way to them."""
+        self, ticket: Ticket, answer: context_pb2.ContextAnswer, items: tuple[ContextItem, ...], settled: Applied | None,
+        begins: Iterable[int] = (),
+    ) -> None:  # fmt: skip
+        """Keep an answer whose tiers knew everything up to `settled`; not where something was still on its way to them.
+
+        `begins`: when what was found begins to hold, in Unix microseconds; a new answer is made as soon as any of it does.
+        """
         settings = self._settings
         if not settings.entries or settled is None or not settled.reaches(ticket.awaited):
             return
         now_us = self._clock.now_us()
         lives = now_us + round(settings.seconds * 1_000_000)
-        # What ends meanwhile is true until then only.
-        until_us = min([lives, *(item.valid_until_us for item in items if item.valid_until_us > now_us)])
+        # What ends meanwhile is true until then only, and what begins answers from then on.
+        turns = [*(item.valid_until_us for item in items), *begins]
+        until_us = min([lives, *(at_us for at_us in turns if at_us > now_us)])
         content = answer.SerializeToString()
         with self._lock:
             if ticket.key in self._kept:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, model_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.plan import Plan
 from aico_memory.settings.context import HotSettings
 
@@ -12,11 +12,6 @@ GLOBAL_SCOPE = "global"
 _DAY_US = 86_400_000_000
 # What was once true, and is seen where an intent asks for what was.
 ONCE_TRUE = ("active", "superseded", "expired")
-
-
-def embed_question(query: str) -> model_pb2.EmbedRequest:
-    """The query's vector, for a person who waits."""
-    return model_pb2.EmbedRequest(texts=[query], interactive=True)
 
 
 def turns_question(user: str, session: str, turns: int, in_mind: bool = False) -> working_pb2.ReadMessages:
@@ -35,24 +30,13 @@ def guidance_question(user: str, selection: str) -> behavioral_pb2.SelectionAnsw
 
 
 def semantic_question(
-    retriever: str,
-    query: str,
-    scopes: Sequence[envelope_pb2.Scope],
-    candidates: int,
-    *,
-    vector: bytes = b"",
-    fingerprint: str = "",
-    search: context_pb2.SearchRequest | None = None,
+    retriever: str, scopes: Sequence[envelope_pb2.Scope], limit: int, search: context_pb2.SearchRequest
 ) -> semantic_pb2.SemanticQuery:
-    """One retriever's candidates; filters and times are those of the search, if it is one."""
-    question = semantic_pb2.SemanticQuery(
-        scopes=scopes, text=query, vector=vector, embedding_fingerprint=fingerprint, limit=candidates, retrievers=[retriever]
-    )
-    if search is not None:
-        question.filters.CopyFrom(search.filters)
-        question.as_of_us = search.as_of_us
-        question.known_as_of_us = search.known_as_of_us
-    return question
+    """One retriever's best, with the filters and times of the search."""
+    return semantic_pb2.SemanticQuery(
+        scopes=scopes, text=search.query, limit=limit, retrievers=[retriever], filters=search.filters,
+        as_of_us=search.as_of_us, known_as_of_us=search.known_as_of_us,
+    )  # fmt: skip
 
 
 def candidates_question(
@@ -89,18 +73,6 @@ def readable_scopes(user: str, group: str, project: str) -> list[envelope_pb2.Sc
         (envelope_pb2.SCOPE_KIND_GLOBAL, GLOBAL_SCOPE),
     )
     return [envelope_pb2.Scope(kind=kind, id=identifier) for kind, identifier in named if identifier]
-
-
-def ranked_ids(answer: semantic_pb2.SemanticMatches | None, retriever: str) -> list[str]:
-    """The ids that a retriever ranked, best first."""
-    if answer is None:
-        return []
-    return [identifier for ranked in answer.lists if ranked.retriever == retriever for identifier in ranked.memory_ids]
-
-
-def records_by_id(answers: Iterable[semantic_pb2.SemanticMatches | None]) -> dict[str, semantic_pb2.MemoryRecord]:
-    """Every record that an answer carries, once."""
-    return {record.memory_id: record for answer in answers if answer is not None for record in answer.records}
 
 
 def shares_of(shares: Iterable[tuple[str, float]]) -> list[semantic_pb2.RankedShare]:

@@ -80,10 +80,8 @@ class Searching:
         )
         # A model that did not answer last time is given no more than a probe.
         spare = settings.search_probe_ms if self._health.missed(MODEL) else total
-        question = questions.semantic_question(
-            "fused", request.query, questions.readable_scopes(request.user_id, request.group_id, request.project_id), limit,
-            search=request,
-        )  # fmt: skip
+        scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
+        question = questions.semantic_question("fused", scopes, limit, request)
         question.profile, question.shares = request.profile, request.explain
         if settings.parts > 1:
             question.parts.extend(self._routing.parts(request.query, settings.parts))

@@ -249,6 +249,8 @@ class LearnedRanker:
             table = table._replace(derived=tuple(one for one in table.derived if one[0] in derived))
             found = fused_search.with_derived(found, table, limit)
             admitted.update(derived)
+        if listed.weights is self._profiles.lexical:
+            found = _matching(found, listed.weights)
         answer.memories.update((one.key, admitted[one.key]) for one in found)
         return [(one.key, one.score, listed.weights.shares(one.features) if shares else {}) for one in found]
 
@@ -311,6 +313,15 @@ class LearnedRanker:
         return _Embedded(
             [np.asarray(first, dtype=np.float32), *rows[1 : len(questions)]], embeddings.fingerprint, embeddings.model
         )
+
+
+def _matching(found: Sequence[fused_search.Found], weights: Profile) -> list[fused_search.Found]:
+    """The same; 0 is the score of what shares nothing with the question where words alone decide, whatever the offset.
+
+    What sleep wrote has no words of its own here (`place` below zero): it is no match where nothing is.
+    """
+    speaking = {one.key for one in found if weights.speaks_for(one.features)}
+    return [one if one.key in speaking or (one.place < 0 and speaking) else one._replace(score=0.0) for one in found]
 
 
 def _taken(asked: Future[model_pb2.Embeddings] | None, wait_ms: float) -> model_pb2.Embeddings | None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Set
 from functools import lru_cache
 
+from aico_memory.domain.retrieval.tokens import runs_of
+
 _WORD = re.compile(r"[^\W_]+")
 # Letters of a word that endings leave alone.
 STEM = 4
@@ -20,15 +22,23 @@ def folded_words(text: str) -> tuple[str, ...]:
 
 
 def word_stems(text: str, ignored: Set[str] = frozenset()) -> frozenset[str]:
-    """The beginnings of a text's words, those in `ignored` (folded) left out."""
-    if isinstance(ignored, frozenset):
-        return _stems(text, ignored)
-    return frozenset(word[:STEM] for word in folded_words(text) if word not in ignored)
+    """The beginnings of a text's words, those in `ignored` (folded) left out; pairs of characters where a script does not
+    space words, as lexical search has them.
+    """
+    return _stems(text, frozenset(ignored))
 
 
 @lru_cache(_KEPT)
 def _stems(text: str, ignored: frozenset[str]) -> frozenset[str]:
-    return frozenset(word[:STEM] for word in folded_words(text) if word not in ignored)
+    found: set[str] = set()
+    for word in folded_words(text):
+        if word in ignored:
+            continue
+        if word.isascii():
+            found.add(word[:STEM])
+        else:
+            found.update(part[:STEM] for part in runs_of(word) if part not in ignored)
+    return frozenset(found)
 
 
 def share_of_words(query: str, text: str, ignored: Set[str] = frozenset()) -> float:

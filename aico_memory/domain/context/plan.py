@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from aico_memory.settings.context import ContextSettings, IntentSettings
 
-MODEL, SEMANTIC, WORKING, VECTORS, BEHAVIORAL = "model", "semantic", "working", "vectors", "behavioral"
-MISMATCH = "vectors: model_mismatch"
+MODEL, SEMANTIC, WORKING, BEHAVIORAL = "model", "semantic", "working", "behavioral"
 
 
 _ANY = IntentSettings()
@@ -32,11 +31,6 @@ class Plan:
     questions: tuple[str, ...] = ()
 
 
-def plan_search(top_k: int, overfetch: int, most: int) -> Plan:
-    """A search asks long-term memory, always, for more than it answers."""
-    return Plan(turns=0, candidates=min(max(top_k, top_k * overfetch), max(most, top_k)), intent="general", limit=top_k)
-
-
 def plan_context(
     query: str, gate: str, intent: str, parts: tuple[str, ...], settings: ContextSettings, *, dated: bool = False
 ) -> Plan:
@@ -57,23 +51,3 @@ def plan_context(
         historical=figures.historical and not dated,
         questions=(query, *parts),
     )
-
-
-def degraded_tiers(
-    plan: Plan, *, embedded: bool, text: bool, vectors: bool, working: bool, mismatch: bool = False
-) -> tuple[str, ...]:
-    """Names of the tiers that were asked and did not answer; `vectors` where semantic memory answered by text alone.
-
-    `mismatch`: its vectors are those of another embedding model, and no question can be compared with them.
-    """
-    missing = []
-    if plan.candidates:
-        if not embedded:
-            missing.append(MODEL)
-        if not text:
-            missing.append(SEMANTIC)
-        elif embedded and not vectors:
-            missing.append(MISMATCH if mismatch else VECTORS)
-    if plan.turns and not working:
-        missing.append(WORKING)
-    return tuple(missing)

@@ -4,25 +4,68 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 HEADER = "[Long-term Memory]"
 FOOTER = "[End Memory]"
 # Joiners carry meaning in emoji and in Persian; every other format character can hide or reverse text.
 _KEPT_FORMATS = frozenset("\u200c\u200d")
-_BRACKETS = str.maketrans({"[": "(", "]": ")", "［": "(", "］": ")", "【": "(", "】": ")", "〔": "(", "〕": ")"})
-_ROLE = re.compile(r"\b(system|assistant|user|human|developer|tool|function|instructions?|ai|bot)(\s*)[:：]", re.IGNORECASE)
-_TAG = re.compile(r"<(/?\|?[A-Za-z!/][^<>\n]{0,40})>|<<|>>|<\||\|>")
+# Characters that are kept and show nothing: what is disarmed is looked for without them.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_BRACKETS = str.maketrans(
+    {"[": "(", "]": ")", "［": "(", "］": ")", "\ufe47": "(", "\ufe48": ")", "【": "(", "】": ")", "〔": "(", "〕": ")"}
+)
+_ROLE = re.compile(r"\b(?:system|assistant|user|human|developer|tool|function|instructions?|ai|bot)(\s*:)", re.IGNORECASE)
+_TAG = re.compile(r"</?\|?[A-Za-z!/][^<>\n]*>|<<|>>|<\||\|>")
 _MARKS = re.compile(r"#{2,}|`{3,}|-{3,}|={3,}|\*{3,}|~{3,}")
+_POINTS = {"<": "‹", ">": "›"}
 
 
 def escape_text(text: str) -> str:
-    """One line without brackets, control characters, role markers, chat tags or markdown rules."""
+    """One line without brackets, control characters, role markers, chat tags or markdown rules.
+
+    These are found by what a reader takes them for: in full-width forms (NFKC), and through characters that show nothing.
+    Ordinary text stays as it is, emoji and Persian joiners included.
+    """
     # What can be printed has nothing hidden in it.
     plain = text if text.isprintable() else "".join(_visible(character) for character in text)
     flat = " ".join(plain.split()).translate(_BRACKETS)
-    flat = _TAG.sub(lambda found: found.group().replace("<", "‹").replace(">", "›"), flat)
-    flat = _MARKS.sub(lambda found: found.group()[0], flat)
-    return _ROLE.sub(lambda found: f"{found.group(1)}{found.group(2)} -", flat)
+    # What is taken out of a text may bring other parts of it together; each time it has fewer of these marks.
+    while (disarmed := _disarmed(flat)) != flat:
+        flat = disarmed
+    return flat
+
+
+def _disarmed(flat: str) -> str:
+    seen, places = _as_seen(flat)
+    shown = list(flat)
+    for found in _TAG.finditer(seen):
+        for at in range(found.start(), found.end()):
+            shown[places[at]] = _POINTS.get(seen[at], shown[places[at]])
+    for found in _MARKS.finditer(seen):
+        first, *others = (places[at] for at in range(found.start(), found.end()))
+        # Full-width signs draw no rule; "～～～" is a way of speaking.
+        if all(flat[at].isascii() for at in (first, *others)):
+            shown[first + 1 : others[-1] + 1] = [""] * (others[-1] - first)
+    for found in _ROLE.finditer(seen):
+        first, last = places[found.start(1)], places[found.end(1) - 1]
+        shown[first : last + 1] = [" -", *[""] * (last - first)]
+    return "".join(shown)
+
+
+def _as_seen(text: str) -> tuple[str, Sequence[int]]:
+    """The text as a reader takes it, and the place in `text` of each of its characters."""
+    if text.isascii() or (unicodedata.is_normalized("NFKC", text) and not _UNSEEN.search(text)):
+        return text, range(len(text))
+    seen: list[str] = []
+    places: list[int] = []
+    for at, character in enumerate(text):
+        form = "" if _UNSEEN.match(character) else unicodedata.normalize("NFKC", character)
+        seen.append(form)
+        places += [at] * len(form)
+    return "".join(seen), places
 
 
 def _visible(character: str) -> str:

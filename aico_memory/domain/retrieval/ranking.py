@@ -67,6 +67,10 @@ class Profile:
         odds = np.clip(self.scale * totals + self.offset, -_STEEPEST, _STEEPEST)
         return np.asarray(1.0 / (1.0 + np.exp(-odds)), dtype=np.float32)
 
+    def speaks_for(self, row: Floats) -> bool:
+        """Whether any feature that counts says anything of one row."""
+        return bool(np.any(self.column() * row))
+
     def shares(self, row: Floats) -> dict[str, float]:
         """What each feature adds to the log-odds of one row; those that add nothing are left out."""
         parts = self.scale * self.column() * row

@@ -79,12 +79,15 @@ def words(text: str, language: str = "") -> list[str]:
             # "don't", "l'homme", "Alice's": a letter alone beside an apostrophe is grammar.
             if not part or (len(parts) > 1 and len(part) == 1):
                 continue
-            if part.isascii() or not _UNSPACED_LETTER.search(part):
-                found.append(part[:MAX_TOKEN_LENGTH])
-                continue
-            for run in _RUNS.findall(part):
-                found.extend(bigrams(run) if _UNSPACED_LETTER.match(run) else (run[:MAX_TOKEN_LENGTH],))
+            found.extend(run[:MAX_TOKEN_LENGTH] for run in runs_of(part))
     return found
+
+
+def runs_of(word: str) -> list[str]:
+    """The word; where a script does not space words, its pairs of characters and what stands between them."""
+    if word.isascii() or not _UNSPACED_LETTER.search(word):
+        return [word]
+    return [part for run in _RUNS.findall(word) for part in (bigrams(run) if _UNSPACED_LETTER.match(run) else (run,))]
 
 
 def character_grams(word: str, size: int = 4) -> list[str]:

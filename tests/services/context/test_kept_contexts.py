@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
+from aico_memory.clock import FixedClock, from_us
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import working_pb2
+from aico_memory.contracts.v1 import semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord
 from aico_memory.ids import new_id
-from services.context.handlers import ContextHandlers
-from tests.services.context.tiers import USER, Tiers, context
+from services.context.handlers import ContextHandlers, build
+from tests.services.context.tiers import NOW, USER, Tiers, context, ports
 from tests.support.twin_link import TwinLink
 
 
@@ -75,3 +77,23 @@ def test_a_kept_answer_reports_its_use_all_the_same(handlers: ContextHandlers, t
     context(handlers, "bicycle")
     assert context(handlers, "bicycle").cached
     assert link.wait_for(lambda: len(link.published) == 2)
+
+
+def test_a_kept_answer_ends_where_something_that_was_found_begins(tiers: Tiers, link: TwinLink) -> None:
+    clock = FixedClock(NOW)
+    given = ports(link, deadline_ms=300)
+    given.clock = clock
+    built = build(given)
+    begins = clock.now_us() + 60_000_000
+    ahead = semantic_pb2.MemoryRecord(
+        memory_id=str(uuid.UUID(int=1)), text="User lives in Rome", kind="profile", tier="semantic", status="active",
+        confidence=0.9, valid_from_us=begins,
+    )  # fmt: skip
+    tiers.items = [ahead]
+    assert not context(built, "Where do I live?").cached
+    clock.set(from_us(begins - 1))
+    assert context(built, "Where do I live?").cached
+    clock.set(from_us(begins))
+    assert not context(built, "Where do I live?").cached
+    assert context(built, "Where do I live?").cached
+    built.close()

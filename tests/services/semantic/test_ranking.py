@@ -161,3 +161,13 @@ def test_a_person_s_word_on_a_hit_labels_the_answer_that_showed_it_over_a_restar
     assert label.helped == (0,) and len(listed.memory_ids) - 1 <= refused < len(label.rows) == len(label.kinds)
     page = worker.answered(guardrails_pb2.SelfAdjust(), user="")
     assert page.told["ranking_profile"] == "too few labels: 1 of 40"
+
+
+def test_where_words_alone_decide_what_shares_none_is_no_match(worker):
+    worker.say("My bicycle is red")
+    worker.say("The garden is large")
+    worker.settle()
+    worker.model_away = True
+    assert set(ranked(worker, "Wozu Quantenphysik?").lists[0].scores) == {0.0}
+    listed = ranked(worker, "bicycle").lists[0]
+    assert listed.scores[0] > 0.3 and set(listed.scores[1:]) == {0.0}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from aico_memory.domain.context.boosting import Surroundings, boosted
 from aico_memory.domain.context.diversity import WordLikeness, capped, diversified, eligible, gated, once_each
 from aico_memory.domain.context.items import FULL, SHORT, ContextItem
+from aico_memory.domain.context.matching import share_of_words, word_stems
 from aico_memory.settings.context import BoostSettings
 
 BOOSTS = BoostSettings()
@@ -204,3 +205,15 @@ def test_at_most_so_many_of_a_kind_and_raw_words_are_no_kind() -> None:
     assert dropped == [("2", "kind_cap"), ("3", "kind_cap")]
     warm = [*found[:3], item("hot", kind="fact", hot=True)]
     assert [one.id for one in capped(warm, 2)[0]] == ["0", "1", "hot"], "its share bounds what is hot"
+
+
+def test_scripts_without_spaces_match_by_pairs_of_characters() -> None:
+    assert word_stems("我喜欢绿茶") == {"我喜", "喜欢", "欢绿", "绿茶"}
+    assert word_stems("Python入門を読む") >= {"pyth", "入門"}
+    assert word_stems("Gärten und Küche", frozenset({"und"})) == {"gärt", "küch"}
+    assert share_of_words("绿茶", "早上我喝绿茶") == 1.0
+    assert share_of_words("咖啡", "早上我喝绿茶") == 0.0
+    record = item("r", "我每天早上都喝绿茶", kind="record", evidence=(b"1",), score=0.5)
+    other = item("i", "我每天早上去上班", evidence=(b"1",), score=0.9)
+    kept, _ = once_each([other, record], covered=0.7)
+    assert [one.id for one in kept] == ["i", "r"], "the same beginning is not the same statement"
