@@ -12,6 +12,7 @@ WORDS = {
     "behavior": "skills select-skill apply-skill consent feedback",
     "bench": "bench",
     "bench_deployment": "bench",
+    "bench_index": "bench",
     "bench_skills": "bench",
     "clock": "clock",
     "disclosure": "unified verify-links disclose",

@@ -18,7 +18,10 @@ class SemanticSettings(Section):
         "auto: exact up to exact_limit vectors in the scopes that a question names, Chroma beyond.",
     )
     exact_limit: int = Field(
-        default=50_000, ge=100, le=10_000_000, description="Vectors in the scopes of a question up to which auto stays exact."
+        default=1_000_000,
+        ge=100,
+        le=10_000_000,
+        description="Vectors in the scopes of a question up to which auto stays exact; see `bench index`.",
     )
     exact_cache_bytes: int = Field(
         default=256 * 1024 * 1024, ge=1 << 20, le=1 << 38,

@@ -92,12 +92,23 @@ def deployment(variables: Mapping[str, str] | None = None) -> Iterator[Path]:
 
 
 def run_system(plan: Plan, progress: Progress) -> tuple[list[Row], float]:
-    """One row a size, one more of each while others write, one of many users; and the seconds from start to ready."""
+    """One row a size, one more of each while others write, one of many users; and the seconds from start to ready.
+
+    Interrupted, it tells what was measured until then; raises KeyboardInterrupt where that is nothing.
+    """
     before = time.monotonic()
+    found: list[Row] = []
     with deployment() as home:
         ready = time.monotonic() - before
         with MemoryClient.connect(home=home) as client:
-            return list(_Bench(client, home, plan, progress).rows()), ready
+            try:
+                for row in _Bench(client, home, plan, progress).rows():
+                    found.append(row)
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                progress("interrupted: this was measured before")
+    return found, ready
 
 
 @dataclass(slots=True)

@@ -1,0 +1,1 @@
+"""Which vector index answers faster from which size on."""
