@@ -15,10 +15,9 @@ THINGS = (
 WHEREABOUTS = (
     "attic", "balcony", "barn", "basement", "bathroom", "beach hut", "bedroom", "boathouse", "bungalow", "cabin", "canteen",
     "caravan", "cellar", "chalet", "classroom", "club", "conservatory", "corridor", "cottage", "courtyard", "den",
-    "dining room",
-    "farm", "garage", "garden", "greenhouse", "guest room", "gym", "hallway", "hayloft", "holiday flat", "hut", "kitchen",
-    "laundry", "library", "lobby", "loft", "mill", "museum", "nursery", "office", "orchard", "pantry", "pavilion", "porch",
-    "rectory", "sauna", "school", "shed", "shop", "spare room", "stable", "studio", "study", "summer house", "terrace",
+    "dining room", "farm", "garage", "garden", "greenhouse", "guest room", "gym", "hallway", "hayloft", "holiday flat", "hut",
+    "kitchen", "laundry", "library", "lobby", "loft", "mill", "museum", "nursery", "office", "orchard", "pantry", "pavilion",
+    "porch", "rectory", "sauna", "school", "shed", "shop", "spare room", "stable", "studio", "study", "summer house", "terrace",
     "vestry", "village hall", "workshop", "yard",
 )  # fmt: skip
 FRAMES = (

@@ -30,12 +30,14 @@ _GONE = (REPLACED, DELETED)
 
 def current(rows: BehavioralRows, user: str) -> dict[str, UserSkill]:
     """The latest version of each of a user's skills, replaced and deleted ones left out."""
-    return {one.skill_id: one for one in rows.user_skills(user) if one.status not in _GONE}
+    return current_and_refused(rows, user)[0]
 
 
-def refused(rows: BehavioralRows, user: str) -> frozenset[str]:
-    """Ids of what was proposed to a user and deleted by them."""
-    return frozenset(one.skill_id for one in rows.user_skills(user) if one.status == DELETED)
+def current_and_refused(rows: BehavioralRows, user: str) -> tuple[dict[str, UserSkill], frozenset[str]]:
+    """The same, and the ids of what was proposed to the user and deleted by them."""
+    skills = rows.user_skills(user)
+    refused = frozenset(one.skill_id for one in skills if one.status == DELETED)
+    return {one.skill_id: one for one in skills if one.status not in _GONE}, refused
 
 
 def current_of(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill | None:

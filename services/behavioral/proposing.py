@@ -12,7 +12,7 @@ from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.ids import stable_hash64
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
-from services.behavioral.own_skills import PROPOSED, PROPOSED_IDS, context, current, opened, refused
+from services.behavioral.own_skills import PROPOSED, PROPOSED_IDS, context, current_and_refused, opened
 
 
 def propose(
@@ -23,7 +23,7 @@ def propose(
     preferences = rows.preferences(user)
     if not any(preference.updates >= figures.thumbs for preference in preferences.values()):
         return 0
-    own, deleted = current(rows, user), refused(rows, user)
+    own, deleted = current_and_refused(rows, user)
     sealer = sealer_of(user)
     skills = [*catalogue, *(opened(one, sealer) for one in own.values())]
     made = 0

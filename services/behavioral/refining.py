@@ -19,13 +19,12 @@ from services.behavioral.own_skills import (
     PROPOSED_IDS,
     change_status,
     context,
-    current,
+    current_and_refused,
     current_of,
     made_us,
     opened,
     opened_words,
     own,
-    refused,
     renewed,
 )
 
@@ -38,11 +37,11 @@ def refine(
     sealer_of: Callable[[str], Sealer], at_us: int,
 ) -> int:  # fmt: skip
     """Store what is to be proposed of a user's own skills and was not yet, once a version; how many."""
-    standing = current(rows, user)
+    standing, deleted = current_and_refused(rows, user)
     accepted = [one for one in standing.values() if one.status == ACCEPTED]
     if not accepted:
         return 0
-    sealer, feedback, deleted = sealer_of(user), rows.feedback_of(user), refused(rows, user)
+    sealer, feedback = sealer_of(user), rows.feedback_of(user)
     made = 0
     for one in accepted:
         proposal_id = f"{PROPOSED_IDS}{stable_hash64(f'refines|{one.skill_id}|{one.version}'):016x}"

@@ -16,7 +16,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.formation.entities import Gazetteer, extract_entities
 from aico_memory.domain.graph.traversal import Reached, walk
-from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope, View, admits, conditions
+from aico_memory.domain.memory import RECORD, Condition, Evidence, Memory, Scope, View, admits, conditions
 from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import Vector
@@ -135,7 +135,8 @@ class CandidateAnswers:
             hot = self._retrieval.hot(scopes, tier, request.as_of_us or now_us)
             if not request.hot_items or request.as_of_us or request.known_as_of_us:
                 # What is at hand now says nothing of another time; a pinned constraint stands there where it held then.
-                hot = [one for one in hot if one.pinned and one.kind == CONSTRAINT and _admitted(one, view)]
+                asked = _asked_of(view)
+                hot = [one for one in hot if one.pinned and one.kind == CONSTRAINT and admits(asked, one)]
             found.update((memory.memory_id, memory) for memory in hot)
             answer.hot.extend(id_text(memory.memory_id) for memory in hot)
         started = time.perf_counter()
@@ -227,8 +228,9 @@ class CandidateAnswers:
             # Items that were made of the leading records stand for them in the graph.
             for one in self._walk(starts, request, scopes, found):
                 reached.setdefault(one.memory_id, (one.hops, one.by.type))
+        asked = _asked_of(view)
         for memory_id, (hops, relation) in reached.items():
-            if memory_id in found and _admitted(found[memory_id], view):
+            if memory_id in found and admits(asked, found[memory_id]):
                 answer.reached.add(memory_id=id_text(memory_id), hops=hops, relation=relation)
 
     def _walk(
@@ -284,9 +286,9 @@ def _hundredths(vectors: Sequence[Vector]) -> bytes:
     return near
 
 
-def _admitted(memory: Memory, view: View) -> bool:
-    """Whether what relations lead to may be seen: as the question asks for what is or was true."""
-    return admits(conditions(replace(view, kinds=(), tiers=(), session_id="", since_us=0, until_us=0)), memory)
+def _asked_of(view: View) -> tuple[Condition, ...]:
+    """What memories beside the ranked ones have to meet: what is or was true, as the question asks, of any kind."""
+    return conditions(replace(view, kinds=(), tiers=(), session_id="", since_us=0, until_us=0))
 
 
 def _neighbour(memory: Memory) -> context_pb2.Neighbour:

@@ -32,11 +32,7 @@ def word_stems(text: str, ignored: Set[str] = frozenset()) -> frozenset[str]:
 def _stems(text: str, ignored: frozenset[str]) -> frozenset[str]:
     found: set[str] = set()
     for word in folded_words(text):
-        if word in ignored:
-            continue
-        if word.isascii():
-            found.add(word[:STEM])
-        else:
+        if word not in ignored:
             found.update(part[:STEM] for part in runs_of(word) if part not in ignored)
     return frozenset(found)
 

@@ -45,9 +45,9 @@ def _passages(line: str) -> Iterator[str]:
 def _plain(line: str, grammar: Grammar) -> str:
     expand = PARSERS[grammar.parser].expand
     said: str = expand(first_person(calmly(line), grammar) if grammar.parser == "german" else calmly(line))
-    low = lower_in(said, grammar.code)
     if len(line) > PASSAGE:
         return said
+    low = lower_in(said, grammar.code)
     for wording, replacement, cues in grammar.rewrites:
         if cues and not any(cue in low for cue in cues):
             continue

@@ -32,7 +32,7 @@ def meant_by(word: str, grammar: Grammar) -> frozenset[str]:
 
 @lru_cache(maxsize=8)
 def _by_stem(grammar: Grammar) -> Mapping[str, frozenset[str]]:
-    """The thesaurus by the stems of its words; those of several words are asked for by all of them."""
+    """The thesaurus by the stems of its words; a phrase of several may stand for another word, no word asks for it."""
     index: dict[str, frozenset[str]] = {}
     for word, others in grammar.thesaurus.items():
         own = stems(word, grammar.code)
