@@ -76,17 +76,33 @@ def unified(
     face.show(found, lambda data: _print_layers(face, data))
 
 
-@command(app, "verify-links", "verify-links --user ana", panel=PANEL)
+@command(app, "verify-links", "verify-links --user ana", "verify-links -u ana --repair", panel=PANEL)
 def verify_links(
     context: typer.Context,
     user: User = "me",
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Memories looked at.")] = 1000,
+    repair: Annotated[bool, typer.Option("--repair", help="Bring all of the user's memories up to date first.")] = False,
 ) -> None:
     """Follow the links between memories and what was said, and name those that lead nowhere."""
     face = face_of(context)
     with face.client() as client:
-        found = client.verify_links(user, limit)
+        found = client.verify_links(user, limit, repair)
     face.show(found, lambda data: _print_links(face, data))
+
+
+@command(app, "update-index", "update-index 0198c0de-… --user ana", "update-index -u ana --group climbers", panel=PANEL)
+def update_index(
+    context: typer.Context,
+    memory_ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories; none: all that the user has.")] = None,
+    user: User = "me",
+    in_group: Group = None,
+    project: Project = None,
+) -> None:
+    """Bring words, vectors and links of memories up to date, and say what was repaired."""
+    face = face_of(context)
+    with face.client() as client:
+        found = client.update_index(user, memory_ids or (), group_id=in_group, project_id=project)
+    face.show(found, lambda data: _print_update(face, data))
 
 
 def _print_layers(face: Face, data: dict[str, Any]) -> None:
@@ -107,6 +123,18 @@ def _print_links(face: Face, data: dict[str, Any]) -> None:
     for name, links in (("dangling", data["dangling"]), ("without record", data["without_record"])):
         for link in links:
             face.out.print(f"[dim]{name}  {link['layer']}  {escape(link['id'])}[/]")
+
+    if "repaired" in data:
+        _print_update(face, data["repaired"])
+
+
+def _print_update(face: Face, data: dict[str, Any]) -> None:
+    face.say(
+        f"{data['memories']} memories brought up to date: {data['links']} links, {data['dangling']} dangling, "
+        f"{data['repaired']} repaired, {data['without_record']} proofs without record, {data['vectors']} vectors to be made"
+    )
+    for one in data["findings"]:
+        face.out.print(f"[dim]{one['decision']}  {one['rule']}  {escape(one['id'])}[/]")
 
 
 def _at_depth(

@@ -15,7 +15,7 @@ WORDS = {
     "bench_index": "bench",
     "bench_skills": "bench",
     "clock": "clock",
-    "disclosure": "unified verify-links disclose",
+    "disclosure": "unified verify-links update-index disclose",
     "doctor": "doctor",
     "facts": "recall explain add-turn reinforce judge",
     "graph": "graph",

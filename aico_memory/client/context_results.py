@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from aico_memory.client.results import HistoryEntry, Memory
 
@@ -121,6 +121,27 @@ class UnifiedResults(TypedDict):
     timings_ms: dict[str, float]
 
 
+class IndexFinding(TypedDict):
+    """A link that led nowhere (`others`: what it named), or a memory that nothing proves."""
+
+    id: str
+    decision: str
+    rule: str
+    others: list[str]
+
+
+class IndexUpdate(TypedDict):
+    """What bringing memories up to date found and repaired. `vectors`: how many had none of their present text."""
+
+    memories: int
+    links: int
+    dangling: int
+    repaired: int
+    without_record: int
+    vectors: int
+    findings: list[IndexFinding]
+
+
 class VerifiedLinks(TypedDict):
     """What following the links found. `complete` False: it was cut by the limit or by time."""
 
@@ -130,3 +151,5 @@ class VerifiedLinks(TypedDict):
     dangling: list[Link]
     without_record: list[Link]
     complete: bool
+    # What was repaired before; only where that was asked for.
+    repaired: NotRequired[IndexUpdate]

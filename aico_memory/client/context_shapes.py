@@ -10,6 +10,7 @@ from aico_memory.client.context_results import (
     ContextItem,
     Disclosed,
     Disclosure,
+    IndexUpdate,
     Link,
     UnifiedResults,
     VerifiedLinks,
@@ -79,6 +80,36 @@ def verified_shape(answer: context_pb2.VerifiedLinks) -> VerifiedLinks:
         "dangling": _links(answer.dangling),
         "without_record": _links(answer.without_record),
         "complete": answer.complete,
+    }
+
+
+def update_shape(answer: semantic_pb2.IndexUpdated) -> IndexUpdate:
+    """What an index update found and repaired."""
+    return {
+        "memories": answer.memories,
+        "links": answer.links,
+        "dangling": answer.dangling,
+        "repaired": answer.repaired,
+        "without_record": answer.without_record,
+        "vectors": answer.vectors,
+        "findings": [
+            {"id": one.memory_id, "decision": one.decision, "rule": one.rule, "others": list(one.others)}
+            for one in answer.findings
+        ],
+    }
+
+
+def with_update(before: IndexUpdate, answer: semantic_pb2.IndexUpdated) -> IndexUpdate:
+    """What several commands did together."""
+    more = update_shape(answer)
+    return {
+        "memories": before["memories"] + more["memories"],
+        "links": before["links"] + more["links"],
+        "dangling": before["dangling"] + more["dangling"],
+        "repaired": before["repaired"] + more["repaired"],
+        "without_record": before["without_record"] + more["without_record"],
+        "vectors": before["vectors"] + more["vectors"],
+        "findings": before["findings"] + more["findings"],
     }
 
 

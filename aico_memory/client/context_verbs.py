@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aico_memory.client.context_results import Context, Disclosure, UnifiedResults, VerifiedLinks
-from aico_memory.client.context_shapes import context_shape, disclosure_shape, unified_shape, verified_shape
+from aico_memory.client.context_results import Context, Disclosure, IndexUpdate, UnifiedResults, VerifiedLinks
+from aico_memory.client.context_shapes import (
+    context_shape,
+    disclosure_shape,
+    unified_shape,
+    update_shape,
+    verified_shape,
+    with_update,
+)
 from aico_memory.client.memory_verbs import MAX_TOP_K, Moment
 from aico_memory.client.session import Session
 from aico_memory.client.validation import (
@@ -18,17 +25,20 @@ from aico_memory.client.validation import (
     checked_id,
     checked_names,
     checked_or_configured,
+    checked_scopes,
     checked_text,
     checked_zone,
     moment_us,
     optional_text,
 )
-from aico_memory.contracts.v1 import context_pb2
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.errors import InvalidMessage
 
 DEPTHS = ("search", "timeline", "detail")
 LAYERS = ("L0", "L1", "L2")
 MAX_CHECKED = 100_000
+# Memories of one command, as its owner bounds it.
+_UPDATED = 200
 Name = str | None
 
 
@@ -148,11 +158,42 @@ class ContextVerbs:
         )
         return unified_shape(await self._session.ask(request, user))
 
-    async def verify_links(self, user_id: str, limit: int = 1000) -> VerifiedLinks:
-        """Follow the links between a user's memories and what was said, of at most `limit` memories."""
+    async def verify_links(self, user_id: str, limit: int = 1000, repair: bool = False) -> VerifiedLinks:
+        """Follow the links between a user's memories and what was said, of at most `limit` memories.
+
+        With `repair` all of them are brought up to date before, as by `update_index`, and `repaired` tells what that did. A
+        proof whose message is gone stays: nobody can say it anew, and what rests on it is still believed.
+        """
         user = self._session.user(user_id)
         request = context_pb2.VerifyLinksRequest(user_id=user, limit=checked_count(limit, "limit", MAX_CHECKED))
-        return verified_shape(await self._session.ask(request, user))
+        if not checked_flag(repair, "repair"):
+            return verified_shape(await self._session.ask(request, user))
+        repaired = await self.update_index(user_id)
+        found = verified_shape(await self._session.ask(request, user))
+        found["repaired"] = repaired
+        return found
+
+    async def update_index(
+        self, user_id: str, memory_ids: Sequence[str] = (), group_id: Name = None, project_id: Name = None
+    ) -> IndexUpdate:
+        """Bring words, vectors and links of these memories up to date, or of all that the user has; what was repaired.
+
+        Looked through are the user's own scope and the group and project that are named, there what is the user's own
+        word. Vectors are made behind the answer: `flush` waits for them. Raises NotFound, ReadOnly.
+        """
+        user = self._session.user(user_id)
+        scopes = checked_scopes(user, group_id, project_id)
+        named = [str(checked_id(one, "memory_ids")) for one in memory_ids]
+        batches = [named[at : at + _UPDATED] for at in range(0, len(named), _UPDATED)] or [[]]
+        found = update_shape(semantic_pb2.IndexUpdated())
+        for batch in batches:
+            after = None
+            while after != "":
+                command = semantic_pb2.UpdateIndex(user_id=user, memory_ids=batch, scopes=scopes, after=after or "")
+                answer = await self._session.command(command, user)
+                found = with_update(found, answer)
+                after = answer.next
+        return found
 
 
 def _feeling(mood: float | None) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from aico_memory.client.context_results import Context, Disclosure, UnifiedResults, VerifiedLinks
+from aico_memory.client.context_results import Context, Disclosure, IndexUpdate, UnifiedResults, VerifiedLinks
 from aico_memory.client.context_verbs import LAYERS, ContextVerbs
 from aico_memory.client.memory_verbs import Moment
 
@@ -80,6 +80,12 @@ class SynchronousContext:
         """One search over all layers."""
         return self._run(self._client.query_unified(query, user_id, layers, top_k, group_id, project_id))
 
-    def verify_links(self: _Face, user_id: str, limit: int = 1000) -> VerifiedLinks:
-        """Follow the links between a user's memories and what was said."""
-        return self._run(self._client.verify_links(user_id, limit))
+    def verify_links(self: _Face, user_id: str, limit: int = 1000, repair: bool = False) -> VerifiedLinks:
+        """Follow the links between a user's memories and what was said; with `repair`, mend them first."""
+        return self._run(self._client.verify_links(user_id, limit, repair))
+
+    def update_index(
+        self: _Face, user_id: str, memory_ids: Sequence[str] = (), group_id: Name = None, project_id: Name = None
+    ) -> IndexUpdate:
+        """Bring words, vectors and links of these memories up to date, or of all that the user has."""
+        return self._run(self._client.update_index(user_id, memory_ids, group_id, project_id))

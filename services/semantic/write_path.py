@@ -24,6 +24,7 @@ from services.semantic.enriching import Enriching
 from services.semantic.forming import Forming
 from services.semantic.gating import Gating
 from services.semantic.graphing import Graphing
+from services.semantic.index_updates import IndexUpdates
 from services.semantic.persisting import Persisting
 from services.semantic.tokens import FormationRules
 from services.semantic.writing import Writing, ask_for_maintenance
@@ -62,6 +63,7 @@ class WritePath:
         self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting, asked, give_way)
         self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
         self.enriching = Enriching(self.forming, self.gating, settings.language_model)
+        self.updates = IndexUpdates(rules, self.graphing, self.gating.policy, settings.identity)
         self.activation = Activation(figures, model.retention, settings.identity, give_way)
         self.effects: Mapping[str, Effect] = {
             topic_of(working_pb2.Message).name: self.writing.write,
@@ -74,6 +76,7 @@ class WritePath:
             topic_of(semantic_pb2.ReplayExperiences).name: self.writing.replay,
             topic_of(semantic_pb2.MemoriesUsed).name: self.activation.note_use,
             topic_of(semantic_pb2.Reindex).name: ask_for_maintenance,
+            topic_of(semantic_pb2.UpdateIndex).name: self._update_index,
         }
 
     def prepare(self, events: Sequence[Event]) -> None:
@@ -101,6 +104,9 @@ class WritePath:
 
     def _anchor(self, transaction: SemanticTransaction, event: Event) -> None:
         answered(transaction, event, lambda: _page(transaction, self.editing.anchor(transaction, event)))
+
+    def _update_index(self, transaction: SemanticTransaction, event: Event) -> None:
+        answered(transaction, event, lambda: self.updates.update(transaction, event))
 
     def _invalidate(self, transaction: SemanticTransaction, event: Event) -> None:
         answered(transaction, event, lambda: _page(transaction, self.editing.invalidate(transaction, event)))

@@ -126,3 +126,7 @@ def test_one_search_finds_what_was_said_and_what_is_remembered_and_their_links_h
         assert checked["complete"]
         assert checked["links"] == checked["sound"] > 0
         assert (checked["dangling"], checked["without_record"]) == ([], [])
+        mended = client.verify_links("gambler", repair=True)
+        assert (mended["repaired"]["memories"], mended["repaired"]["repaired"]) == (checked["memories"], 0)
+        own = client.update_index("gambler", [remembered[0]["id"]])
+        assert (own["memories"], own["dangling"], own["findings"]) == (1, 0, [])

@@ -1022,6 +1022,125 @@ class Reindex(_message.Message):
 Global___Reindex: _TypeAlias = Reindex  # noqa: Y015
 
 @_typing.final
+class UpdateIndex(_message.Message):
+    """Bring words, vector and links of a user's memories up to date, and say what was repaired."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    after: _builtins.str
+    """The page begins behind this id; empty: at the beginning."""
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """These; empty: a page of all that the user has in the scopes, by ascending id."""
+
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedCompositeFieldContainer[_envelope_pb2.Scope]:
+        """As in UpdateMemory."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
+        after: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "memory_ids", b"memory_ids", "scopes", b"scopes", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateIndex: _TypeAlias = UpdateIndex  # noqa: Y015
+
+@_typing.final
+class IndexFinding(_message.Message):
+    """A link that led nowhere, or a memory that nothing proves."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    RULE_FIELD_NUMBER: _builtins.int
+    OTHERS_FIELD_NUMBER: _builtins.int
+    memory_id: _builtins.str
+    decision: _builtins.str
+    """found | repaired"""
+    rule: _builtins.str
+    @_builtins.property
+    def others(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What was named and is not there."""
+
+    def __init__(
+        self,
+        *,
+        memory_id: _builtins.str = ...,
+        decision: _builtins.str = ...,
+        rule: _builtins.str = ...,
+        others: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "memory_id", b"memory_id", "others", b"others", "rule", b"rule"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IndexFinding: _TypeAlias = IndexFinding  # noqa: Y015
+
+@_typing.final
+class IndexUpdated(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    LINKS_FIELD_NUMBER: _builtins.int
+    DANGLING_FIELD_NUMBER: _builtins.int
+    REPAIRED_FIELD_NUMBER: _builtins.int
+    WITHOUT_RECORD_FIELD_NUMBER: _builtins.int
+    VECTORS_FIELD_NUMBER: _builtins.int
+    FINDINGS_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    memories: _builtins.int
+    """Looked at."""
+    links: _builtins.int
+    """From items to what they rest on and to each other, and edges of the graph."""
+    dangling: _builtins.int
+    repaired: _builtins.int
+    without_record: _builtins.int
+    """Proofs whose message has no record (any more); nothing can be done about them."""
+    vectors: _builtins.int
+    """Without a vector of their present text; they are embedded behind this answer."""
+    next: _builtins.str
+    """Where the next page begins; empty: that was the last."""
+    @_builtins.property
+    def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___IndexFinding]:
+        """A few of them."""
+
+    def __init__(
+        self,
+        *,
+        memories: _builtins.int = ...,
+        links: _builtins.int = ...,
+        dangling: _builtins.int = ...,
+        repaired: _builtins.int = ...,
+        without_record: _builtins.int = ...,
+        vectors: _builtins.int = ...,
+        findings: _abc.Iterable[Global___IndexFinding] | None = ...,
+        next: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dangling", b"dangling", "findings", b"findings", "links", b"links", "memories", b"memories", "next", b"next", "repaired", b"repaired", "vectors", b"vectors", "without_record", b"without_record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IndexUpdated: _TypeAlias = IndexUpdated  # noqa: Y015
+
+@_typing.final
 class ForesightDue(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

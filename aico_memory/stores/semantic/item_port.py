@@ -60,6 +60,9 @@ class ItemReads(Protocol):
     def items(self, scopes: Sequence[Scope], statuses: Sequence[str], after: bytes, limit: int) -> list[Known]:
         """Items (no records) of these states, () for all, by ascending id beyond `after`."""
 
+    def owned(self, scopes: Sequence[Scope], owners: Sequence[str], after: bytes, limit: int) -> list[bytes]:
+        """What these owners have in the scopes, records too and whatever its status, by ascending id beyond `after`."""
+
     def by_key(self, scope: Scope, key: str) -> list[Known]:
         """All items under a fact key, variants and whatever is over among them, by ascending id."""
 

@@ -76,6 +76,15 @@ class SqlItemReads:
         clause = f"WHERE {scoped}{filtered} AND m.kind <> 'record' AND m.memory_id > ? ORDER BY m.memory_id LIMIT ?"
         return self._opened(clause, [*values, *statuses, after, limit])
 
+    def owned(self, scopes: Sequence[Scope], owners: Sequence[str], after: bytes, limit: int) -> list[bytes]:
+        scoped, values = rows.within(scopes)
+        sql = (
+            f"SELECT m.memory_id FROM memory m WHERE {scoped} AND m.owner IN (SELECT value FROM json_each(?)) "
+            "AND m.memory_id > ? ORDER BY m.memory_id LIMIT ?"
+        )
+        with self._reading() as connection:
+            return [one for (one,) in connection.execute(sql, [*values, json.dumps(list(owners)), after, limit])]
+
     def by_key(self, scope: Scope, key: str) -> list[Known]:
         clause = f"WHERE {_OF_SCOPE} AND m.fact_key_digest = ? ORDER BY m.memory_id"
         return self._opened(clause, [*scope, self._digested(f"fact\0{key}")]) if key else []

@@ -103,6 +103,11 @@ class TwinItemReads:
             lambda one: one.scope in scopes and one.memory_id > after and (not statuses or one.status in statuses)
         )[:limit]
 
+    def owned(self, scopes: Sequence[Scope], owners: Sequence[str], after: bytes, limit: int) -> list[bytes]:
+        every = self.tables.memories.values()
+        found = sorted(one.memory_id for one in every if one.scope in scopes and one.owner in owners and one.memory_id > after)
+        return found[:limit]
+
     def by_key(self, scope: Scope, key: str) -> list[Known]:
         return self._items(lambda one: bool(key) and one.scope == scope and one.fact_key == key)
 

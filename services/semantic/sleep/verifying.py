@@ -35,6 +35,12 @@ class UnifiedIndex:
         own = [one for one in page if one.memory.owner == step.owner]
         if not own and len(page) < step.limit:
             return Outcome()
+        mended = self.mended(transaction, step, own)
+        after = page[-1].memory.memory_id.hex() if len(page) == step.limit else ""
+        return replace(mended, after=after)
+
+    def mended(self, transaction: SemanticTransaction, step: Step, own: Sequence[Known]) -> Outcome:
+        """The links of these items, of one scope, repaired."""
         counts: Counter[str] = Counter(seen=len(own), links=0, dangling=0, repaired=0)
         news = News()
         samples: list[Sample] = []
@@ -42,8 +48,7 @@ class UnifiedIndex:
         self._references(transaction, step, own, counts, samples, news)
         self._relations(transaction, step, own, counts)
         self._edges(transaction, own, counts)
-        after = page[-1].memory.memory_id.hex() if len(page) == step.limit else ""
-        return Outcome(counts, tuple(samples[:SAMPLES]), news.changed, after)
+        return Outcome(counts, tuple(samples[:SAMPLES]), news.changed)
 
     @staticmethod
     def _evidence(

@@ -50,6 +50,16 @@ def test_items_are_found_by_key_reading_and_object_whatever_became_of_them(store
     assert texts(store.newest(ADA, 1)) == ["User lives in tea"]
 
 
+def test_what_an_owner_has_is_told_by_id_records_and_what_is_over_with_it(store):
+    with store.transaction() as transaction:
+        transaction.add(a_memory(1), (), ["tea"], 1)
+    put(store, an_item(3, "Rome", status="superseded"), an_item(4, "Oslo", scope=TEAM), an_item(5, "Bonn", scope=BEN))
+    owner = store.known([memory_id(1)], [ADA])[0].memory.owner
+    assert store.owned([ADA, TEAM], [owner], b"", 9) == [memory_id(1), memory_id(3), memory_id(4)]
+    assert store.owned([ADA, TEAM], [owner], memory_id(1), 1) == [memory_id(3)]
+    assert store.owned([ADA], ["nobody"], b"", 9) == [] == store.owned([], [owner], b"", 9)
+
+
 def test_records_are_no_items(store):
     with store.transaction() as transaction:
         transaction.add(a_memory(1), (), ["tea"], 1)

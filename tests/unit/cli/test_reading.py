@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,10 @@ import pytest
 from aico_memory.cli import main
 from aico_memory.cli.face import Face
 
+FINDING = {"id": "m8", "decision": "repaired", "rule": "dangling_reference", "others": ["m9"]}
+UPDATED = {
+    "memories": 3, "links": 5, "dangling": 1, "repaired": 1, "without_record": 0, "vectors": 2, "findings": [FINDING],
+}  # fmt: skip
 LINK = {"layer": "L0", "id": "e1", "what": "rests_on", "present": False}
 
 
@@ -37,8 +41,13 @@ class Recorded:
         self.asked["unified"] = {"top_k": more[3]}
         return {"results": [], "degraded": ["working"]}
 
-    def verify_links(self, user: str, limit: int) -> dict[str, Any]:
-        return {"memories": 1, "links": 1, "sound": 0, "dangling": [LINK], "without_record": [], "complete": False}
+    def verify_links(self, user: str, limit: int, repair: bool) -> dict[str, Any]:
+        found = {"memories": 1, "links": 1, "sound": 0, "dangling": [LINK], "without_record": [], "complete": False}
+        return {**found, "repaired": UPDATED} if repair else found
+
+    def update_index(self, user: str, memory_ids: Sequence[str], **more: Any) -> dict[str, Any]:
+        self.asked["update-index"] = {"memory_ids": memory_ids, **more}
+        return UPDATED
 
 
 @pytest.fixture
@@ -84,5 +93,21 @@ def test_what_was_left_out_and_what_leads_nowhere_is_named(client: Recorded, cap
     assert call("verify-links") == 0
     told = capsys.readouterr().out
     assert "not all could be looked at" in told and "dangling  L0  e1" in told
+    assert "brought up to date" not in told
     assert call("unified", "tea") == 0
     assert "degraded  working" in capsys.readouterr().err
+
+
+def test_what_is_brought_up_to_date_is_told_as_a_verb_and_as_a_repair(
+    client: Recorded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("update-index", "m8", "m9", "--group", "climbers") == 0
+    assert client.asked["update-index"] == {"memory_ids": ["m8", "m9"], "group_id": "climbers", "project_id": None}
+    alone = capsys.readouterr().out
+    assert call("verify-links", "--repair") == 0
+    beside = capsys.readouterr().out
+    for told in (alone, beside):
+        assert "3 memories brought up to date: 5 links, 1 dangling, 1 repaired" in told
+        assert "repaired  dangling_reference  m8" in told
+    assert call("update-index") == 0
+    assert client.asked["update-index"]["memory_ids"] == ()
