@@ -104,14 +104,16 @@ class ContextVerbs:
         """Memories in as much detail as is needed, with the tokens that reading them costs.
 
         `search` tells what there is (about 50 tokens each), `timeline` how it came about (about 200), `detail`
-        everything (about 500). Give a `query`, or the ids of what was found at a lesser depth. Filters and times as for
-        search, of a query only; `top_k` None is the configured number (`context.search_default`);
+        everything (about 500). Give a `query`, or the ids of what was found at a lesser depth, never both. Filters and times
+        as for search, of a query only; `top_k` None is the configured number (`context.search_default`);
         with `{"kind": "outcome"}` outcomes of suggestions are told instead, and `status` filters by what became of them.
         """
         if depth not in DEPTHS:
             raise InvalidMessage(f"depth is {depth!r}; allowed are {', '.join(DEPTHS)}")
         if not query and not memory_ids:
             raise InvalidMessage("Give a query, or memory_ids of what was found")
+        if query and memory_ids:
+            raise InvalidMessage("Both query and memory_ids are given", "Give a query, or the ids of what it found.")
         user = self._session.user(user_id)
         chosen = checked_filters(filters, outcomes=True)
         outcomes = list(chosen.kinds) == [OUTCOME]

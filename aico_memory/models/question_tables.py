@@ -25,7 +25,7 @@ def load_routing(home: Home) -> Routing:
 
 
 def _table(entry: Mapping[str, Any]) -> RoutingTable:
-    known = {"intents", "question_words", "conjunctions", "expansion_cues", "expansions"}
+    known = {"intents", "question_words", "conjunctions", "expansion_cues", "expansions", "upcoming"}
     if unknown := set(entry) - known:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
     return RoutingTable(
@@ -34,6 +34,7 @@ def _table(entry: Mapping[str, Any]) -> RoutingTable:
         conjunctions=_texts(entry.get("conjunctions")),
         expansion_cues=_lists(entry.get("expansion_cues")),
         expansions=_lists(entry.get("expansions")),
+        upcoming=_texts(entry.get("upcoming")),
     )
 
 

@@ -185,7 +185,11 @@ class Assembling:
         settings = self._settings
         historical = plan.historical or bool(request.as_of_us or request.known_as_of_us)
         items, inactive = eligible(
-            material.items, least_confidence=settings.least_confidence, historical=historical, now_us=self._clock.now_us()
+            material.items,
+            least_confidence=settings.least_confidence,
+            historical=historical,
+            now_us=self._clock.now_us(),
+            ahead=historical or self._tables.routing.asks_ahead(request.query),
         )
         items = boosted(items, material.around, settings.boosts)
         # What answers comes first, whatever else is like the question.

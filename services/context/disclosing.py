@@ -46,21 +46,10 @@ class Disclosing:
     def disclose(self, event: Event) -> context_pb2.Disclosed:
         """Raises InvalidMessage for an unknown depth, where nothing says what is meant, and for what would not be heeded."""
         request: context_pb2.DiscloseRequest = event.message
-        if request.depth not in DEPTHS:
-            raise InvalidMessage(f"No depth {request.depth[:32]!r}; there are {', '.join(DEPTHS)}")
-        if not request.query and not request.memory_ids:
-            raise InvalidMessage("Neither query nor memory ids are given", "Search first, then name ids of what was found.")
-        timed, outcomes = bool(request.as_of_us or request.known_as_of_us), asks_for_outcomes(request)
-        if timed and outcomes:
-            raise InvalidMessage("as_of and known_as_of apply to memories", "Filter outcomes by since and until.")
-        if request.memory_ids and not outcomes and (timed or request.filters.ByteSize()):
-            raise InvalidMessage(
-                "as_of, known_as_of and filters choose among what a query finds; memory_ids name it already",
-                "Give a query with them, or the ids alone.",
-            )
+        _check(request)
         watch = Stopwatch()
         answer = context_pb2.Disclosed(tokenizer=self._counter.name)
-        if outcomes:
+        if asks_for_outcomes(request):
             disclose_outcomes(self._tiers(event, watch), request, self._clock.now_us(), answer)
             answer.timings.extend(timings(watch))
             return answer
@@ -150,6 +139,25 @@ class Disclosing:
 
 # Changes that tell what was true, in `timeline`.
 _TOLD = frozenset({"text", "status", "valid_from_us", "valid_until_us", "tier"})
+
+
+def _check(request: context_pb2.DiscloseRequest) -> None:
+    """Nothing that is given may be ignored in silence; raises InvalidMessage."""
+    if request.depth not in DEPTHS:
+        raise InvalidMessage(f"No depth {request.depth[:32]!r}; there are {', '.join(DEPTHS)}")
+    if not request.query and not request.memory_ids:
+        raise InvalidMessage("Neither query nor memory ids are given", "Search first, then name ids of what was found.")
+    if request.query and request.memory_ids:
+        # Ids name what is told, a query looks for it: either would have to give way in silence.
+        raise InvalidMessage("Both a query and memory_ids are given", "Give a query, or the ids of what it found.")
+    timed, outcomes = bool(request.as_of_us or request.known_as_of_us), asks_for_outcomes(request)
+    if timed and outcomes:
+        raise InvalidMessage("as_of and known_as_of apply to memories", "Filter outcomes by since and until.")
+    if request.memory_ids and not outcomes and (timed or request.filters.ByteSize()):
+        raise InvalidMessage(
+            "as_of, known_as_of and filters choose among what a query finds; memory_ids name it already",
+            "Give a query with them, or the ids alone.",
+        )
 
 
 def _as_search(request: context_pb2.DiscloseRequest) -> context_pb2.SearchRequest:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence, Set
 from aico_memory.domain.context.items import FULL, SHORT, ContextItem, changed
 from aico_memory.domain.context.matching import folded_words, word_stems
 
+# Kinds that speak of what is ahead by nature.
+_AHEAD = frozenset({"plan", "task_state"})
 Dropped = list[tuple[str, str]]
 # Items that compete for a place, for each place.
 POOL = 2
@@ -16,9 +18,13 @@ Likeness = Callable[[ContextItem, ContextItem], float]
 
 
 def eligible(
-    items: Sequence[ContextItem], *, least_confidence: float, historical: bool, now_us: int
+    items: Sequence[ContextItem], *, least_confidence: float, historical: bool, now_us: int, ahead: bool = True
 ) -> tuple[list[ContextItem], Dropped]:
-    """Only what is active, in force and believed; `historical`: what was once true is asked for as well."""
+    """Only what is active, in force and believed.
+
+    `historical`: what was once true is asked for as well; `ahead`: what begins later is. A plan is made, however far ahead
+    it is carried out, and what answers the question is asked for.
+    """
     kept, dropped = [], Dropped()
     for item in items:
         over = bool(item.valid_until_us) and item.valid_until_us <= now_us
@@ -30,11 +36,19 @@ def eligible(
             dropped.append((item.id, "never_true"))
         elif over and not historical:
             dropped.append((item.id, "expired"))
+        elif not ahead and _is_announced(item, now_us):
+            dropped.append((item.id, "not_yet"))
         elif not item.raw and not item.anchored and item.confidence < least_confidence:
             dropped.append((item.id, "confidence"))
         else:
             kept.append(item)
     return kept, dropped
+
+
+def _is_announced(item: ContextItem, now_us: int) -> bool:
+    """Whether it holds from a later time on; what somebody's clock put ahead has begun when it was said."""
+    free = item.raw or item.anchored or item.answers or item.kind in _AHEAD
+    return not free and item.valid_from_us > max(now_us, item.said_at_us)
 
 
 def once_each(

@@ -41,6 +41,8 @@ class RoutingTable:
     # Kind of question -> phrases that speak for it, and texts that could answer it, with `{topic}`.
     expansion_cues: Mapping[str, Sequence[str]]
     expansions: Mapping[str, Sequence[str]]
+    # Phrases that ask for what is ahead.
+    upcoming: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,17 @@ class Routing:
     opening: re.Pattern[str]
     expansion_cues: Mapping[str, Mapping[str, re.Pattern[str]]]
     expansions: Mapping[str, Mapping[str, Sequence[str]]]
+    upcoming: re.Pattern[str]
 
     def intent(self, question: str) -> str:
         """One of `INTENTS`."""
         folded = fold(question)
         sentences = [(fold(one), _CLAUSES.search(one) is None) for one in _SENTENCES.split(question) if one.strip()]
         return next((name for name in PRECEDENCE if self._speaks_for(name, folded, sentences)), "general")
+
+    def asks_ahead(self, question: str) -> bool:
+        """Whether it asks for what is to come; what begins later is no answer to any other question about now."""
+        return self.upcoming.search(fold(question)) is not None
 
     def _speaks_for(self, intent: str, folded: str, sentences: Sequence[tuple[str, bool]]) -> bool:
         if self.intents[intent].search(folded):
@@ -135,6 +142,7 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
             code: {kind: _pattern(cues) for kind, cues in table.expansion_cues.items()} for code, table in tables.items()
         },
         expansions={code: table.expansions for code, table in tables.items() if table.expansions},
+        upcoming=_pattern([cue for table in tables.values() for cue in table.upcoming]),
     )
 
 

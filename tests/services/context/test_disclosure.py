@@ -122,6 +122,15 @@ def test_what_is_meant_must_be_said_and_depths_are_three(handlers: ContextHandle
         disclosed(handlers, "gossip", query="bicycle")
 
 
+@pytest.mark.parametrize("filters", [None, semantic_pb2.SearchFilters(kinds=["outcome"])])
+def test_a_query_beside_ids_is_refused_for_either_would_give_way(
+    handlers: ContextHandlers, tiers: Held, filters: semantic_pb2.SearchFilters | None
+) -> None:
+    said = memory_id(tiers.say(LONG))
+    with pytest.raises(InvalidMessage, match="Both a query and memory_ids"):
+        disclosed(handlers, "timeline", query="bicycle", memory_ids=[said], filters=filters)
+
+
 @pytest.mark.parametrize(
     "more", [{"as_of_us": 5}, {"known_as_of_us": 5}, {"filters": semantic_pb2.SearchFilters(kinds=["fact"])}]
 )

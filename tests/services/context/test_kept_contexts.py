@@ -87,13 +87,15 @@ def test_a_kept_answer_ends_where_something_that_was_found_begins(tiers: Tiers, 
     begins = clock.now_us() + 60_000_000
     ahead = semantic_pb2.MemoryRecord(
         memory_id=str(uuid.UUID(int=1)), text="User lives in Rome", kind="profile", tier="semantic", status="active",
-        confidence=0.9, valid_from_us=begins,
+        confidence=0.9, valid_from_us=begins, sources=[semantic_pb2.EvidenceSource(event_id=bytes(16), said_at_us=5)],
     )  # fmt: skip
     tiers.items = [ahead]
-    assert not context(built, "Where do I live?").cached
+    assert not context(built, "Where do I live?").items
+    assert [item.id for item in context(built, "Where will I live?").items] == [ahead.memory_id]
     clock.set(from_us(begins - 1))
     assert context(built, "Where do I live?").cached
     clock.set(from_us(begins))
-    assert not context(built, "Where do I live?").cached
+    answer = context(built, "Where do I live?")
+    assert not answer.cached and [item.id for item in answer.items] == [ahead.memory_id]
     assert context(built, "Where do I live?").cached
     built.close()

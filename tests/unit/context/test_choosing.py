@@ -71,6 +71,18 @@ def test_what_was_never_believed_never_comes_and_what_is_over_only_on_demand(fou
     assert {one.status for one in then}.isdisjoint({"candidate", "shadow", "invalid"})
 
 
+def test_what_begins_later_comes_only_where_what_is_ahead_is_asked_for() -> None:
+    later = item("later", kind="profile", said_at_us=5, valid_from_us=11)
+    told = {"plan": item("p", kind="plan", valid_from_us=11), "answer": item("a", valid_from_us=11, answers=True)}
+    told |= {"now": item("n", valid_from_us=10), "clock ahead": item("c", said_at_us=11, valid_from_us=11)}
+    told |= {"words": item("w", kind="record", valid_from_us=11)}
+    told |= {"constraint": item("k", kind="constraint", pinned=True, valid_from_us=11)}
+    found = [later, *told.values()]
+    kept, dropped = eligible(found, least_confidence=0.5, historical=False, now_us=10, ahead=False)
+    assert (kept, dropped) == (list(told.values()), [("later", "not_yet")])
+    assert eligible(found, least_confidence=0.5, historical=False, now_us=10, ahead=True) == (found, [])
+
+
 def test_what_was_corrected_held_at_no_time_and_is_in_no_history() -> None:
     once = item("once", status="superseded", valid_from_us=1, valid_until_us=4)
     never = item("never", status="superseded", valid_from_us=3, valid_until_us=3)

@@ -90,6 +90,20 @@ def test_only_what_asks_twice_is_taken_apart(question: str, parts: tuple[str, ..
     assert ROUTING.parts(question, 4) == parts
 
 
+@pytest.mark.parametrize(
+    ("question", "ahead"),
+    [
+        ("Where will I live?", True), ("What is on my agenda?", True), ("Anything planned for the weekend?", True),
+        ("Was steht demnächst an?", True), ("Wo werde ich wohnen?", True), ("Yarın ne yapıyorum?", True),
+        ("¿Qué cita tengo mañana?", True), ("明天我做什么", True), ("来週の予定は", True),
+        ("Where do I live?", False), ("Wo wohne ich?", False), ("Nerede yaşıyorum?", False), ("我住在哪里", False),
+        ("Who is William?", False),
+    ],
+)  # fmt: skip
+def test_what_is_to_come_is_asked_for_by_its_phrases(question: str, ahead: bool) -> None:
+    assert ROUTING.asks_ahead(question) is ahead
+
+
 def test_made_up_answers_name_the_topic_in_the_question_s_language() -> None:
     assert ROUTING.hypotheses("What is my favourite tea?", "en", 1) == ("my favourite tea is",)
     assert ROUTING.hypotheses("Warum hat Tom gekündigt?", "de", 2)[0] == "Der Grund ist, dass Tom gekündigt"
