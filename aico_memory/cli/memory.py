@@ -112,7 +112,9 @@ def context_command(
     as_of: AsOf = None,
     known_as_of: KnownAsOf = None,
     zone: Annotated[str | None, typer.Option(help="IANA zone in which the question's own dates are meant.")] = None,
-    mood: Annotated[float | None, typer.Option(min=-1, max=1, help="How the one who asks feels.")] = None,
+    mood: Annotated[
+        float | None, typer.Option(min=-1, max=1, help="How the one who asks feels; else as the last messages tell.")
+    ] = None,
     selection: Annotated[
         str | None, typer.Option(help="Request id of a skill that was selected: its guidance stands in the block.")
     ] = None,
@@ -271,6 +273,8 @@ def _print_context(face: Face, answer: dict[str, Any]) -> None:
     if "intent" in answer:
         parts = f"; asked as: {' | '.join(answer['parts'])}" if answer["parts"] else ""
         face.err.print(f"[dim]intent {answer['intent']}{escape(parts)}[/]")
+        if answer.get("mood"):
+            face.err.print(f"[dim]mood {answer['mood']['valence']:+.2f} ({answer['mood']['from']})[/]")
         for item in answer["items"]:
             shares = "  ".join(f"{name} {share:+.3f}" for name, share in item["shares"].items())
             face.err.print(f"[dim]{item['score']:.3f}  {item['id']}  {escape(shares)}[/]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from aico_memory.client.results import HistoryEntry, Memory
 
@@ -44,6 +44,8 @@ class Context(TypedDict, total=False):
     model: str | None
     # The answer was kept from an earlier request; nothing in what it rests on has changed.
     cached: bool
+    # How the one who asks feels, `valence` from −1 to 1, `from` request or conversation; None where nothing tells it.
+    mood: dict[str, Any] | None
     # What was left out, and by which rule.
     dropped: list[dict[str, str]]
     intent: str

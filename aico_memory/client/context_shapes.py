@@ -31,6 +31,7 @@ def context_shape(answer: context_pb2.ContextAnswer, explain: bool) -> Context:
         "tokenizer": answer.tokenizer,
         "model": answer.model or None,
         "cached": answer.cached,
+        "mood": {"valence": answer.valence, "from": answer.mood_from} if answer.mood_from else None,
     }
     if explain:
         shaped["intent"] = answer.intent

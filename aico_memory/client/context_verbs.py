@@ -66,7 +66,8 @@ class ContextVerbs:
 
         `max_tokens`: room in the prompt; None is the configured number (`context.max_tokens`).
         `as_of`: what was true then; `known_as_of`: what was known then; None is now. `zone` (IANA) is that of the
-        question's own dates. `mood`: how the one who asks feels, −1 to 1; memories that feel alike come first.
+        question's own dates. `mood`: how the one who asks feels, −1 to 1; memories that feel alike come first. None: as the
+        last messages tell it (`context.mood.messages`; 0 there: not); the answer's `mood` says which.
         `selection_id`: the `request_id` of a skill that was selected; its guidance stands in the block as well. One that
         is not kept (any more), or chose no skill, adds nothing and is no error: the context is what an answer waits for.
         With `explain`: why each item is there, and what was left out by which rule.
@@ -84,6 +85,7 @@ class ContextVerbs:
             known_as_of_us=moment_us(known_as_of, "known_as_of"),
             zone=checked_zone(zone, "zone"),
             valence=_feeling(mood),
+            valence_known=mood is not None,
             selection_id=optional_text(selection_id, "selection_id"),
         )
         return context_shape(await self._session.ask(request, user), explain)

@@ -26,10 +26,9 @@ from aico_memory.domain.formation.inflection import Forms, english_forms, german
 from aico_memory.domain.formation.observe import Signals
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import files_of, read_mapping
+from aico_memory.models.signal_tables import signals_of
 from aico_memory.paths import Home, config_file
 
-_EXPRESSIONS = ("system", "injection", "correction", "decision", "preference", "fact")
-_WORDS = ("urgency", "profanity", "positive", "negative", "negations")
 PREDICATES_FILE = "predicates.yaml"
 FOLDER = "language"
 _INFLECT: Mapping[str, Callable[[list[str]], Forms]] = {
@@ -99,7 +98,7 @@ def load_formation_tables(home: Home) -> FormationTables:
             beliefs = _guarded(path, partial(_beliefs, content.get("plausible") or {}))
             grammars[code] = _guarded(path, partial(_grammar, code, content["facts"], nouns, content.get("tellings"), beliefs))
         if "signals" in content:
-            signals[code] = _guarded(path, partial(_signals, content["signals"]))
+            signals[code] = _guarded(path, partial(signals_of, content["signals"]))
     return _guarded(predicates, partial(_tables, known, grammars, signals))
 
 
@@ -262,15 +261,6 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
         raise ValueError(f"plausible.values asks for the type {sorted(unknown)[0]}, which `types` does not know")
     parts = {str(kind): tuple(map(str, known)) for kind, known in content.get("type_parts", {}).items()}
     return FormationTables(grammars, predicates, known_types, signals, endings, parts)
-
-
-def _signals(content: Mapping[str, Any]) -> Signals:
-    if unknown := set(content) - {*_EXPRESSIONS, *_WORDS, "emotions"}:
-        raise ValueError(f"unknown key signals.{sorted(unknown)[0]}")
-    expressions = {name: tuple(re.compile(str(one)) for one in content.get(name, ())) for name in _EXPRESSIONS}
-    words = {name: frozenset(str(word) for word in content.get(name, ())) for name in _WORDS}
-    emotions = {str(name): frozenset(str(word) for word in known) for name, known in content.get("emotions", {}).items()}
-    return Signals(**expressions, **words, emotions=emotions)  # type: ignore[arg-type]
 
 
 def _surface(entry: Mapping[str, Any], grammar: Grammar) -> Surface:

@@ -66,6 +66,15 @@ class CacheSettings(Section):
     seconds: float = Field(default=300.0, ge=0, le=86_400, description="Seconds an answer lives at most.")
 
 
+class MoodSettings(Section):
+    """`context.mood`: how whoever asks feels, where the request does not say it."""
+
+    messages: int = Field(
+        default=3, ge=0, le=20, description="Last messages by which it is told, the question among them; 0: never."
+    )
+    minutes: float = Field(default=60.0, gt=0, le=100_000, description="Age from which a message says nothing of now.")
+
+
 class HotSettings(Section):
     """`context.hot`: what is at hand whatever is asked."""
 
@@ -147,5 +156,6 @@ class ContextSettings(Section):
     neighbours: int = Field(default=1, ge=0, le=20, description="Neighbours in time, before and after, of `disclose timeline`.")
     intents: IntentsSettings = Field(default_factory=IntentsSettings)
     boosts: BoostSettings = Field(default_factory=BoostSettings)
+    mood: MoodSettings = Field(default_factory=MoodSettings)
     hot: HotSettings = Field(default_factory=HotSettings)
     cache: CacheSettings = Field(default_factory=CacheSettings)

@@ -9,12 +9,13 @@ from time import monotonic
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
-from aico_memory.contracts.v1 import context_pb2, semantic_pb2
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.boosting import boosted
 from aico_memory.domain.context.deadlines import total_time
 from aico_memory.domain.context.diversity import Dropped, capped, diversified, eligible, gated, once_each
 from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.mood import REQUEST, Mood, Said, mood_of
 from aico_memory.domain.context.plan import BEHAVIORAL, MODEL, SEMANTIC, WORKING, Plan, plan_context
 from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.language.detection import certain_language
@@ -27,7 +28,7 @@ from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
 from services.context.caching import Answers, HotTiers, Ticket
-from services.context.material import Material, hot_items, material_of
+from services.context.material import Material, hot_items, material_of, readable_turns
 from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
@@ -53,6 +54,7 @@ class _Asked:
     degraded: tuple[str, ...]
     # What the tiers had applied; None where long-term memory was not asked.
     settled: Applied | None
+    mood: Mood
 
 
 class Assembling:
@@ -98,7 +100,7 @@ class Assembling:
         answer = self._tell(request, plan, asked, fitted, [*dropped, *fitted.dropped])
         answer.timings.extend(timings(watch, asked.found.timings if asked.found is not None else ()))
         if not asked.degraded:
-            self._answers.keep(ticket, answer, fitted.items, asked.settled, _begins(asked))
+            self._answers.keep(ticket, answer, fitted.items, asked.settled, [*_begins(asked), asked.mood.until_us])
         return Assembled(answer, fitted.items)
 
     def _plan(self, request: context_pb2.ContextRequest, watch: Stopwatch) -> Plan:
@@ -169,11 +171,33 @@ class Assembling:
         if guidance is not None and guided is None and guidance.refused != NotFound.code:
             degraded.append(BEHAVIORAL)
         searched = found if plan.candidates else None
-        material = material_of(request, plan, settings, searched, hot or (), page, in_mind, guided)
+        mood = self._mood(request, page)
+        material = material_of(request, plan, settings, searched, hot or (), page, in_mind, mood.valence, guided)
         # Working memory that was not asked has nothing to vouch for.
         said = page.settled if page is not None else _ALL
         settled = Applied(found.settled, said) if found is not None else None
-        return _Asked(found, material, tuple(degraded), settled)
+        return _Asked(found, material, tuple(degraded), settled, mood)
+
+    def _mood(self, request: context_pb2.ContextRequest, page: working_pb2.MessagePage | None) -> Mood:
+        """How the one who asks feels: as the request says, or as their last messages do; of another time nobody knows."""
+        if request.valence_known or request.valence:
+            return Mood(request.valence, REQUEST)
+        if request.as_of_us or request.known_as_of_us:
+            return Mood()
+        figures, now_us = self._settings.mood, self._clock.now_us()
+        said = [
+            Said(message.content, message.said_at_us or message.received_at_us)
+            for message in readable_turns(page, request)
+            if message.role == "user"
+        ]
+        return mood_of(
+            request.query,
+            said,
+            self._tables.feelings.valence,
+            messages=figures.messages,
+            minutes=figures.minutes,
+            now_us=now_us,
+        )
 
     def _embed_ms(self, total: float, reserve: float) -> float:
         """A model that did not answer last time is given no more than a probe."""
@@ -229,6 +253,7 @@ class Assembling:
             text=fitted.text, tokens=fitted.tokens, degraded=asked.degraded, intent=plan.intent, parts=plan.questions[1:],
             model=asked.found.model if asked.found is not None else "", tokenizer=self._counter.name,
             items=[item_message(item, self._settings.item_characters) for item in fitted.items],
+            valence=asked.mood.valence, mood_from=asked.mood.told_by,
         )  # fmt: skip
         if request.explain:
             answer.dropped.extend(semantic_pb2.DroppedItem(id=id_, rule=rule) for id_, rule in dropped)

@@ -35,11 +35,13 @@ def material_of(
     hot: Sequence[ContextItem],
     page: working_pb2.MessagePage | None,
     in_mind: Collection[str] = (),
+    mood: float = 0.0,
     guidance: behavioral_pb2.SkillSelectionResponse | None = None,
 ) -> Material:
     """All items, each once, with the scores of retrieval.
 
-    `hot` is what is at hand whatever is asked, `in_mind` the ids of what the conversation has in mind.
+    `hot` is what is at hand whatever is asked, `in_mind` the ids of what the conversation has in mind, `mood` the valence of
+    whoever asks.
     """
     items: dict[str, ContextItem] = {}
     if found is not None:
@@ -75,7 +77,7 @@ def material_of(
             items[turn.id] = changed(known, layer="L0", score=known.score + gain, shares=shares)
     if guidance is not None and guidance.procedure_template:
         items[guidance.skill_id] = _guidance_item(guidance)
-    around = _around(request, plan, found)
+    around = _around(request, plan, found, mood)
     if in_mind:
         around = replace(around, in_mind=frozenset(in_mind))
     return Material(sorted(items.values(), key=lambda item: -item.score), around, _likeness(found))
@@ -160,12 +162,12 @@ def _scores(found: context_pb2.Candidates) -> dict[str, tuple[float, dict[str, f
     return best
 
 
-def _around(request: context_pb2.ContextRequest, plan: Plan, found: context_pb2.Candidates | None) -> Surroundings:
+def _around(request: context_pb2.ContextRequest, plan: Plan, found: context_pb2.Candidates | None, mood: float) -> Surroundings:
     if found is None:
-        return Surroundings(session_id=request.session_id, valence=request.valence)
+        return Surroundings(session_id=request.session_id, valence=mood)
     return Surroundings(
         entities=frozenset(entity.casefold() for entity in found.entities), session_id=request.session_id,
-        valence=request.valence, utility=plan.figures.utility,
+        valence=mood, utility=plan.figures.utility,
         together={(pair.first, pair.second): pair.times for pair in found.together},
         reached={one.memory_id: one.hops for one in found.reached},
     )  # fmt: skip

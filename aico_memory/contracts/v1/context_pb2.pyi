@@ -123,6 +123,7 @@ class ContextRequest(_message.Message):
     ZONE_FIELD_NUMBER: _builtins.int
     VALENCE_FIELD_NUMBER: _builtins.int
     SELECTION_ID_FIELD_NUMBER: _builtins.int
+    VALENCE_KNOWN_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     query: _builtins.str
     session_id: _builtins.str
@@ -140,6 +141,8 @@ class ContextRequest(_message.Message):
     """Feeling of whoever asks, -1..1; 0: not known."""
     selection_id: _builtins.str
     """A selection of a skill whose guidance is to stand in the context; empty: none."""
+    valence_known: _builtins.bool
+    """The feeling is known, also where it is 0; false: it is read from the last messages, as configured."""
     def __init__(
         self,
         *,
@@ -155,10 +158,11 @@ class ContextRequest(_message.Message):
         zone: _builtins.str = ...,
         valence: _builtins.float = ...,
         selection_id: _builtins.str = ...,
+        valence_known: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "max_tokens", b"max_tokens", "project_id", b"project_id", "query", b"query", "selection_id", b"selection_id", "session_id", b"session_id", "user_id", b"user_id", "valence", b"valence", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "max_tokens", b"max_tokens", "project_id", b"project_id", "query", b"query", "selection_id", b"selection_id", "session_id", b"session_id", "user_id", b"user_id", "valence", b"valence", "valence_known", b"valence_known", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -248,6 +252,8 @@ class ContextAnswer(_message.Message):
     TOKENIZER_FIELD_NUMBER: _builtins.int
     PARTS_FIELD_NUMBER: _builtins.int
     CACHED_FIELD_NUMBER: _builtins.int
+    VALENCE_FIELD_NUMBER: _builtins.int
+    MOOD_FROM_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     tokens: _builtins.int
     model: _builtins.str
@@ -256,6 +262,9 @@ class ContextAnswer(_message.Message):
     """What counted the tokens: a model's tokenizer, or "estimate"."""
     cached: _builtins.bool
     """The answer was kept from an earlier request."""
+    valence: _builtins.float
+    """Feeling of whoever asks that was reckoned with, -1..1, and who told it: request | conversation, empty: nobody."""
+    mood_from: _builtins.str
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContextItem]: ...
     @_builtins.property
@@ -282,10 +291,12 @@ class ContextAnswer(_message.Message):
         tokenizer: _builtins.str = ...,
         parts: _abc.Iterable[_builtins.str] | None = ...,
         cached: _builtins.bool = ...,
+        valence: _builtins.float = ...,
+        mood_from: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "degraded", b"degraded", "dropped", b"dropped", "intent", b"intent", "items", b"items", "model", b"model", "parts", b"parts", "text", b"text", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "degraded", b"degraded", "dropped", b"dropped", "intent", b"intent", "items", b"items", "model", b"model", "mood_from", b"mood_from", "parts", b"parts", "text", b"text", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens", "valence", b"valence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

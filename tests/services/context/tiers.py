@@ -43,6 +43,10 @@ class Tiers:
     hot: list[semantic_pb2.MemoryRecord] = field(default_factory=list)
     facts: list[context_pb2.RecalledFact] = field(default_factory=list)
     in_mind: tuple[str, ...] = ()
+    # How texts feel.
+    valences: dict[str, float] = field(default_factory=dict)
+    # When turns were said, in Unix microseconds.
+    said_at_us: int = 5
     settled: int = 0
     model_away: bool = False
     asked: list[Any] = field(default_factory=list)
@@ -62,7 +66,12 @@ class Tiers:
 
     def read(self, message: Any, user: str) -> working_pb2.MessagePage:
         stored = [
-            working_pb2.StoredMessage(event_id=event_id.bytes, role="user", content=self.texts[event_id], said_at_us=5)
+            working_pb2.StoredMessage(
+                event_id=event_id.bytes,
+                role="user",
+                content=self.texts[event_id],
+                said_at_us=self.said_at_us,
+            )
             for event_id in self.turns[-message.limit :]
         ]
         held = self.in_mind if message.in_mind and message.session_id else ()
@@ -131,7 +140,9 @@ class Tiers:
                 memory_ids=[record.memory_id for record in self.items], scores=[self.item_score] * len(self.items),
                 shares=[context_pb2.FeatureShares()] * len(self.items),
             )  # fmt: skip
-        answer.traits.extend(context_pb2.Traits(source_confidence=1.0) for _ in answer.records)
+        answer.traits.extend(
+            context_pb2.Traits(source_confidence=1.0, valence=self.valences.get(one.text, 0.0)) for one in answer.records
+        )
         return answer
 
     def record(self, event_id: uuid.UUID) -> semantic_pb2.MemoryRecord:
