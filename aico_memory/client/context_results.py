@@ -92,6 +92,8 @@ class Disclosure(TypedDict):
     tokenizer: str
     degraded: list[str]
     timings_ms: dict[str, float]
+    # The answer was kept from an earlier request; nothing in what it rests on has changed.
+    cached: bool
 
 
 class Link(TypedDict):

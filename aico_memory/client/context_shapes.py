@@ -49,6 +49,7 @@ def disclosure_shape(answer: context_pb2.Disclosed, depth: str) -> Disclosure:
         "tokenizer": answer.tokenizer,
         "degraded": list(answer.degraded),
         "timings_ms": _timings(answer.timings),
+        "cached": answer.cached,
     }
 
 

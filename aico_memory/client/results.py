@@ -79,6 +79,8 @@ class SearchResults(TypedDict, total=False):
     degraded: list[str]
     # The embedding model that answered; None where the search went by words alone.
     model: str | None
+    # The answer was kept from an earlier request; nothing in what it rests on has changed.
+    cached: bool
     intent: str
     dropped: list[dict[str, str]]
 

@@ -97,6 +97,7 @@ def search_shape(result: context_pb2.SearchResult, explain: bool) -> SearchResul
         "timings_ms": {timing.stage: timing.milliseconds for timing in result.timings},
         "degraded": list(result.degraded),
         "model": result.model or None,
+        "cached": result.cached,
     }
     if explain:
         shaped["intent"] = result.intent

@@ -64,6 +64,7 @@ class CacheSettings(Section):
     entries: int = Field(default=2000, ge=0, le=1_000_000, description="Answers kept, by last use; 0: none.")
     bytes: int = Field(default=32_000_000, ge=0, le=10_000_000_000, description="Bytes of all answers kept.")
     seconds: float = Field(default=300.0, ge=0, le=86_400, description="Seconds an answer lives at most.")
+    searches: bool = Field(default=True, description="True: answers of `search` and `disclose` are kept as contexts are.")
 
 
 class MoodSettings(Section):

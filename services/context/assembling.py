@@ -32,7 +32,8 @@ from services.context.material import Material, hot_items, material_of, readable
 from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
-_ALL = 1 << 62
+# Of a tier that was not asked: it has nothing to vouch for.
+NOT_ASKED = 1 << 62
 # In which a question leaves for its tier.
 _LEAVING_SECONDS = 0.0003
 
@@ -173,8 +174,7 @@ class Assembling:
         searched = found if plan.candidates else None
         mood = self._mood(request, page)
         material = material_of(request, plan, settings, searched, hot or (), page, in_mind, mood.valence, guided)
-        # Working memory that was not asked has nothing to vouch for.
-        said = page.settled if page is not None else _ALL
+        said = page.settled if page is not None else NOT_ASKED
         settled = Applied(found.settled, said) if found is not None else None
         return _Asked(found, material, tuple(degraded), settled, mood)
 

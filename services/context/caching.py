@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.registry import topic_of, topics
@@ -43,6 +43,9 @@ def watched_topics() -> tuple[str, ...]:
         topic.name for topic in topics().values() if topic.durable and topic.owner == "semantic" and topic.name not in _UNHEARD
     )
     return (*_SAID, topic_of(working_pb2.SessionEnded).name, *owned)
+
+
+Request = context_pb2.ContextRequest | context_pb2.SearchRequest | context_pb2.DiscloseRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +145,12 @@ class Answers:
         self._lock = threading.Lock()
         self.hits = self.misses = 0
 
-    def ticket(self, request: context_pb2.ContextRequest) -> Ticket:
+    def ticket(self, request: Request) -> Ticket:
         """Taken before anything is asked: what changes from now on ends the answer."""
         scopes = self._watch.scopes(request.user_id, request.group_id, request.project_id)
         versions, awaited = self._watch.stand(scopes)
-        return Ticket(request.SerializeToString(deterministic=True), scopes, versions, awaited)
+        key = topic_of(request).name.encode() + request.SerializeToString(deterministic=True)
+        return Ticket(key, scopes, versions, awaited)
 
     def kept(self, ticket: Ticket) -> Kept | None:
         """The answer to the same question, where nothing has changed since."""
@@ -162,12 +166,12 @@ class Answers:
         return None
 
     def keep(
-        self, ticket: Ticket, answer: context_pb2.ContextAnswer, items: tuple[ContextItem, ...], settled: Applied | None,
+        self, ticket: Ticket, answer: Message, items: tuple[ContextItem, ...], settled: Applied | None,
         begins: Iterable[int] = (),
     ) -> None:  # fmt: skip
         """Keep an answer whose tiers knew everything up to `settled`; not where something was still on its way to them.
 
-        `begins`: when what was found begins to hold, in Unix microseconds; a new answer is made as soon as any of it does.
+        `begins`: when what was found begins or ceases to hold, in Unix microseconds; a new answer is made as soon as any does.
         """
         settings = self._settings
         if not settings.entries or settled is None or not settled.reaches(ticket.awaited):

@@ -12,6 +12,7 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.context.deadlines import total_time
+from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.plan import SEMANTIC
 from aico_memory.domain.retrieval.budget import ELLIPSIS
 from aico_memory.errors import InvalidMessage
@@ -19,9 +20,10 @@ from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
-from services.context.assembling import timings
+from services.context.assembling import NOT_ASKED, timings
+from services.context.caching import Answers
 from services.context.outcome_disclosure import asks_for_outcomes, disclose_outcomes
-from services.context.searching import Searching
+from services.context.searching import Searching, turning
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
 DEPTHS = ("search", "timeline", "detail")
@@ -34,7 +36,7 @@ class Disclosing:
 
     def __init__(
         self, link: LinkPort, settings: ContextSettings, searching: Searching, counter: TokenCounter, health: TierHealth,
-        clock: Clock,
+        clock: Clock, answers: Answers,
     ) -> None:  # fmt: skip
         self._link = link
         self._settings = settings
@@ -42,6 +44,7 @@ class Disclosing:
         self._counter = counter
         self._health = health
         self._clock = clock
+        self._answers = answers
 
     def disclose(self, event: Event) -> context_pb2.Disclosed:
         """Raises InvalidMessage for an unknown depth, where nothing says what is meant, and for what would not be heeded."""
@@ -53,10 +56,28 @@ class Disclosing:
             disclose_outcomes(self._tiers(event, watch), request, self._clock.now_us(), answer)
             answer.timings.extend(timings(watch))
             return answer
+        ticket = self._answers.ticket(request) if self._settings.cache.searches else None
+        kept = self._answers.kept(ticket) if ticket is not None else None
+        if kept is not None:
+            answer.ParseFromString(kept.answer)
+            answer.cached = True
+        else:
+            settled, records = self._fill(event, request, watch, answer)
+            if ticket is not None and settled is not None and not answer.degraded:
+                turns = [*turning(records), *(self._next_day(record) for record in records)]
+                self._answers.keep(ticket, answer, (), Applied(settled, NOT_ASKED), turns)
+        answer.timings.extend(timings(watch))
+        return answer
+
+    def _fill(
+        self, event: Event, request: context_pb2.DiscloseRequest, watch: Stopwatch, answer: context_pb2.Disclosed
+    ) -> tuple[int | None, Sequence[semantic_pb2.MemoryRecord]]:
+        """Memories in the detail that is asked for; how far long-term memory had come, None where it did not answer."""
         scores: dict[str, float] = {}
+        settled: int | None = NOT_ASKED
         records: Sequence[semantic_pb2.MemoryRecord] = ()
         if not request.memory_ids:
-            found = self._searching.found(event, _as_search(request), watch)
+            found, settled = self._searching.found(event, _as_search(request), watch)
             scores = {hit.record.memory_id: hit.score for hit in found.hits}
             records = [hit.record for hit in found.hits]
             answer.degraded.extend(found.degraded)
@@ -67,7 +88,10 @@ class Disclosing:
             around = self._around(event, request, list(request.memory_ids) or list(scores), watch)
             if around is None:
                 answer.degraded.append(SEMANTIC)
+                settled = None
             else:
+                settled = None if settled is None else min(settled, around.settled)
+                records = [one.record for one in around.found]
                 for one in around.found:
                     score = scores.get(one.record.memory_id, 0.0)
                     answer.items.append(self._item(one, request.depth, score))
@@ -75,8 +99,7 @@ class Disclosing:
         for item in answer.items:
             item.tokens = self._cost(_plain(item))
         answer.tokens = sum(item.tokens for item in answer.items)
-        answer.timings.extend(timings(watch))
-        return answer
+        return settled, records
 
     def _around(
         self, event: Event, request: context_pb2.DiscloseRequest, memory_ids: Sequence[str], watch: Stopwatch
@@ -126,6 +149,11 @@ class Disclosing:
             id=record.memory_id, kind=record.kind, text=_cut(record.text, self._settings.snippet_characters), score=score,
             days_ago=self._days(record),
         )  # fmt: skip
+
+    def _next_day(self, record: semantic_pb2.MemoryRecord) -> int:
+        """When it will have been said a day earlier than now."""
+        said = record.sources[0].said_at_us if record.sources else record.valid_from_us
+        return said + (self._days(record) + 1) * _DAY_US
 
     def _days(self, record: semantic_pb2.MemoryRecord) -> int:
         said = record.sources[0].said_at_us if record.sources else record.valid_from_us

@@ -84,7 +84,7 @@ def build(ports: Ports) -> ContextHandlers:
     reports = UseReports(
         ports.link, ports.clock, settings.feedback_queue, settings.full_score, settings.feedback_ms, ports.courtesy.give_way
     )
-    searching = Searching(ports.link, settings, health, tables, ports.courtesy)
-    disclosing = Disclosing(ports.link, settings, searching, counter, health, ports.clock)
+    searching = Searching(ports.link, settings, health, tables, ports.courtesy, answers)
+    disclosing = Disclosing(ports.link, settings, searching, counter, health, ports.clock, answers)
     unified = Unified(ports.link, settings, searching, tables, health)
     return ContextHandlers(searching, assembling, disclosing, unified, reports, counter, health, answers, heard)

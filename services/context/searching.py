@@ -2,46 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.context.deadlines import total_time
+from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.plan import MODEL, SEMANTIC
 from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
-from services.context.assembling import timings
+from services.context.assembling import NOT_ASKED, timings
+from services.context.caching import Answers
 from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
 
+def turning(records: Iterable[semantic_pb2.MemoryRecord]) -> Iterator[int]:
+    """When what was found begins and ceases to hold, in Unix microseconds."""
+    for record in records:
+        yield from (record.valid_from_us, record.valid_until_us)
+
+
 class Searching:
-    """Answers searches; holds no state but who missed."""
+    """Answers searches; holds no answer longer than nothing changes in what it rests on."""
 
     def __init__(
         self, link: LinkPort, settings: ContextSettings, health: TierHealth, tables: ReadingTables,
-        courtesy: Courtesy,
+        courtesy: Courtesy, answers: Answers,
     ) -> None:  # fmt: skip
         self._link = link
         self._settings = settings
         self._health = health
         self._routing = tables.routing
         self._courtesy = courtesy
+        self._answers = answers
 
     def search(self, event: Event) -> context_pb2.SearchResult:
         """The best `top_k` memories; without the embedding model, or in a language it does not speak, by words alone."""
         watch = Stopwatch()
-        answer = self.found(event, event.message, watch)
+        ticket = self._answers.ticket(event.message) if self._settings.cache.searches else None
+        kept = self._answers.kept(ticket) if ticket is not None else None
+        if kept is not None:
+            answer = context_pb2.SearchResult.FromString(kept.answer)
+            answer.cached = True
+            del answer.timings[:]
+        else:
+            answer, settled = self.found(event, event.message, watch)
+            if ticket is not None and settled is not None and not answer.degraded:
+                self._answers.keep(ticket, answer, (), Applied(settled, NOT_ASKED), turning(hit.record for hit in answer.hits))
         answer.timings.extend(timings(watch))
         return answer
 
-    def found(self, event: Event, request: context_pb2.SearchRequest, watch: Stopwatch) -> context_pb2.SearchResult:
-        """The same for a search that another request stands for; its times go to `watch`."""
+    def found(
+        self, event: Event, request: context_pb2.SearchRequest, watch: Stopwatch
+    ) -> tuple[context_pb2.SearchResult, int | None]:
+        """The same for a search that another request stands for; its times go to `watch`. Also how far the tier had come."""
         settings = self._settings
         top_k = min(request.top_k or settings.search_default, settings.search_limit)
         found = self._ask(event, request, top_k, watch)
         if found is None:
-            return context_pb2.SearchResult(degraded=[SEMANTIC], intent="general")
+            return context_pb2.SearchResult(degraded=[SEMANTIC], intent="general"), None
         answer = context_pb2.SearchResult(degraded=found.degraded, model=found.model, intent="general")
         records = {record.memory_id: record for record in found.records}
         ranked = found.lists[0] if found.lists else semantic_pb2.RankedList()
@@ -60,7 +82,7 @@ class Searching:
             )
             answer.dropped.extend(found.dropped)
         watch.stages.update({timing.stage: timing.milliseconds for timing in found.timings})
-        return answer
+        return answer, found.settled
 
     def _ask(
         self, event: Event, request: context_pb2.SearchRequest, limit: int, watch: Stopwatch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 
@@ -47,6 +47,7 @@ class Answering:
     def __init__(
         self, store: SemanticStore, live: LiveIndex, languages: LanguageTable, settings: SemanticSettings, clock: Clock,
         identity: IdentitySettings, ranker: Ranker | None = None, recall: DirectRecall | None = None,
+        vouched: Callable[[], int] = lambda: 0,
     ) -> None:  # fmt: skip
         self._store = store
         self._live = live
@@ -54,11 +55,15 @@ class Answering:
         self._settings = settings
         self._clock = clock
         self._identity = identity
+        # Global sequence through which everything is applied and indexed.
+        self._vouched = vouched
         self._searching = FusedSearch(ranker, recall, languages, settings, self.records) if ranker is not None else None
 
     def query(self, event: Event) -> semantic_pb2.SemanticMatches:
         """Ranked lists of the retrievers that are asked for. ModelMismatch where only vectors are, of another model."""
         message = event.message
+        # First of all: what is written meanwhile is not vouched for.
+        settled = self._vouched()
         scopes = self._scopes(event)
         view = view_of(scopes, message.filters, present_us(self._clock), message.as_of_us, message.known_as_of_us)
         wanted = tuple(message.retrievers) or ((VECTOR, TEXT) if message.vector else (TEXT,))
@@ -67,7 +72,9 @@ class Answering:
             if self._searching is None or wanted != (FUSED,):
                 raise InvalidMessage(f"The retriever {FUSED} answers alone")
             read = partial(self._read_records, event=event)
-            return self._searching.search(message, view, limit, self._identity.names(event.user), read)
+            answer = self._searching.search(message, view, limit, self._identity.names(event.user), read)
+            answer.settled = settled
+            return answer
         answer = semantic_pb2.SemanticMatches(index=self._settings.index)
         ranked: dict[str, _Ranked] = {}
         found: dict[int, Memory] = {}

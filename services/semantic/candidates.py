@@ -149,13 +149,14 @@ class CandidateAnswers:
     def around(self, event: Event) -> context_pb2.Around:
         """Memories with their changes and what was said around them; unknown ids are left out."""
         request: context_pb2.AroundRequest = event.message
+        settled = self._vouched()
         scopes = scopes_of(request.scopes, event.user, self._identity.names(event.user))
         wanted = [id_bytes(memory_id) for memory_id in dict.fromkeys(request.memory_ids)]
         memories = self._store.get(wanted, scopes)
         evidence = self._store.evidence([memory.memory_id for memory in memories])
         changes = self._store.histories([memory.memory_id for memory in memories])
         values = {one.memory.memory_id: one for one in self._store.known([memory.memory_id for memory in memories], scopes)}
-        answer, room = context_pb2.Around(), _ANSWER_BYTES
+        answer, room = context_pb2.Around(settled=settled), _ANSWER_BYTES
         for memory in memories:
             record = record_message(memory, evidence[memory.memory_id])
             room -= record.ByteSize()

@@ -113,7 +113,15 @@ class SemanticHandlers(Handlers):
         tables = load_formation_tables(ports.home)
         recall = DirectRecall(store, tables, every.recall, settings.default_language)
         self._answering = Answering(
-            store, self._live, self._rules.languages, settings, ports.clock, ports.settings.identity, ranker, recall
+            store,
+            self._live,
+            self._rules.languages,
+            settings,
+            ports.clock,
+            ports.settings.identity,
+            ranker,
+            recall,
+            lambda: self.settled(store.cursor()[1]),
         )
         self._write_path = WritePath(store, self._rules, tables, forming, every, ports.log, ports.courtesy.give_way)
         self._verbs = verbs = FactVerbs(ports, every, store, queue, tables, self._write_path)

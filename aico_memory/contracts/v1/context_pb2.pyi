@@ -79,8 +79,11 @@ class SearchResult(_message.Message):
     DROPPED_FIELD_NUMBER: _builtins.int
     MODEL_FIELD_NUMBER: _builtins.int
     INTENT_FIELD_NUMBER: _builtins.int
+    CACHED_FIELD_NUMBER: _builtins.int
     model: _builtins.str
     intent: _builtins.str
+    cached: _builtins.bool
+    """The answer was kept from an earlier request."""
     @_builtins.property
     def hits(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.SearchHit]: ...
     @_builtins.property
@@ -98,10 +101,11 @@ class SearchResult(_message.Message):
         dropped: _abc.Iterable[_semantic_pb2.DroppedItem] | None = ...,
         model: _builtins.str = ...,
         intent: _builtins.str = ...,
+        cached: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "dropped", b"dropped", "hits", b"hits", "intent", b"intent", "model", b"model", "timings", b"timings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "degraded", b"degraded", "dropped", b"dropped", "hits", b"hits", "intent", b"intent", "model", b"model", "timings", b"timings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -766,10 +770,13 @@ class Disclosed(_message.Message):
     DEGRADED_FIELD_NUMBER: _builtins.int
     TOKENS_IN_FULL_FIELD_NUMBER: _builtins.int
     TIMINGS_FIELD_NUMBER: _builtins.int
+    CACHED_FIELD_NUMBER: _builtins.int
     tokens: _builtins.int
     tokenizer: _builtins.str
     tokens_in_full: _builtins.int
     """What everything that the records hold would have cost."""
+    cached: _builtins.bool
+    """The answer was kept from an earlier request."""
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___DisclosedItem]: ...
     @_builtins.property
@@ -785,10 +792,11 @@ class Disclosed(_message.Message):
         degraded: _abc.Iterable[_builtins.str] | None = ...,
         tokens_in_full: _builtins.int = ...,
         timings: _abc.Iterable[_semantic_pb2.StageTiming] | None = ...,
+        cached: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "items", b"items", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens", "tokens_in_full", b"tokens_in_full"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "degraded", b"degraded", "items", b"items", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens", "tokens_in_full", b"tokens_in_full"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -864,16 +872,20 @@ class Around(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FOUND_FIELD_NUMBER: _builtins.int
+    SETTLED_FIELD_NUMBER: _builtins.int
+    settled: _builtins.int
+    """Global sequence through which the answer knows everything."""
     @_builtins.property
     def found(self) -> _containers.RepeatedCompositeFieldContainer[Global___AroundOne]: ...
     def __init__(
         self,
         *,
         found: _abc.Iterable[Global___AroundOne] | None = ...,
+        settled: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["found", b"found"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["found", b"found", "settled", b"settled"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

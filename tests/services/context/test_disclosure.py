@@ -18,6 +18,7 @@ from aico_memory.paths import Home
 from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.settings.root import Settings
 from services.context.handlers import ContextHandlers, build
+from tests.services.context.test_kept_contexts import changed
 from tests.services.context.tiers import NOW, USER, Tiers, ask, memory_id
 from tests.support.twin_link import TwinLink
 
@@ -35,7 +36,7 @@ class Held(Tiers):
         return outcomes_pb2.Outcomes(outcomes=[item], tokens=9, tokens_in_full=90, tokenizer="t", degraded=["semantic"])
 
     def around(self, message: Any, user: str) -> context_pb2.Around:
-        answer = context_pb2.Around()
+        answer = context_pb2.Around(settled=self.settled)
         for event_id in self.recorded:
             if memory_id(event_id) in message.memory_ids:
                 one = answer.found.add(record=self.record(event_id))
@@ -113,6 +114,27 @@ def test_each_depth_tells_more_and_costs_more(handlers: ContextHandlers, tiers: 
     assert everything.tokens == everything.tokens_in_full == more.tokens_in_full
     assert first.tokenizer == token_counter("x").name
     assert first.tokens == sum(item.tokens for item in first.items)
+
+
+def test_what_was_disclosed_is_kept_at_each_depth_until_something_is_said(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink
+) -> None:
+    said = memory_id(tiers.say(LONG))
+    kind = semantic_pb2.SearchFilters(kinds=["outcome"])
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"query": "bicycle"}), ("timeline", {"query": "bicycle"}), ("detail", {"memory_ids": [said]}),
+    ]  # fmt: skip
+    for depth, more in asked:
+        first, again = disclosed(handlers, depth, **more), disclosed(handlers, depth, **more)
+        assert (first.cached, again.cached) == (False, True)
+        assert (again.items, again.tokens, again.tokens_in_full) == (first.items, first.tokens, first.tokens_in_full)
+    for _ in range(2):
+        # Nobody tells this process of what changes there.
+        assert not disclosed(handlers, "search", query="sport", filters=kind).cached
+    _, hear = link.hearing[0]
+    hear(changed(working_pb2.Message, USER, 4, working_pb2.Message(user_id=USER, role="user", content="Hello"), 2))
+    for depth, more in asked:
+        assert not disclosed(handlers, depth, **more).cached
 
 
 def test_what_is_meant_must_be_said_and_depths_are_three(handlers: ContextHandlers) -> None:

@@ -1,4 +1,4 @@
-"""Contexts that are kept: until something is said in their scopes or may have been missed."""
+"""Contexts and searches that are kept: until something is said in their scopes or may have been missed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord
 from aico_memory.ids import new_id
+from aico_memory.settings.context import CacheSettings
 from services.context.handlers import ContextHandlers, build
-from tests.services.context.tiers import NOW, USER, Tiers, context, ports
+from tests.services.context.tiers import NOW, USER, Tiers, context, ports, search
 from tests.support.twin_link import TwinLink
 
 
@@ -98,4 +99,53 @@ def test_a_kept_answer_ends_where_something_that_was_found_begins(tiers: Tiers, 
     answer = context(built, "Where do I live?")
     assert not answer.cached and [item.id for item in answer.items] == [ahead.memory_id]
     assert context(built, "Where do I live?").cached
+    built.close()
+
+
+def test_a_search_is_kept_until_something_is_said_in_its_scopes(
+    handlers: ContextHandlers, tiers: Tiers, link: TwinLink
+) -> None:
+    tiers.say("My bicycle is red")
+    first, asked = search(handlers, "bicycle"), len(link.asked)
+    again = search(handlers, "bicycle")
+    assert (first.cached, again.cached, len(link.asked)) == (False, True, asked)
+    assert again.hits == first.hits and [timing.stage for timing in again.timings] == ["total"]
+    assert not search(handlers, "bicycle", top_k=1).cached, "another question"
+    assert not context(handlers, "bicycle").cached, "another verb"
+    _, hear = link.hearing[0]
+    said = working_pb2.Message(user_id=USER, role="user", content="My bicycle is green")
+    hear(changed(working_pb2.Message, USER, 4, said, 2))
+    # Long-term memory has not applied it: what it answers may be old and is not kept.
+    assert not search(handlers, "bicycle").cached
+    assert not search(handlers, "bicycle").cached
+    tiers.settled = 4
+    assert not search(handlers, "bicycle").cached
+    assert search(handlers, "bicycle").cached
+    tiers.model_away = True
+    assert search(handlers, "red").degraded != [] and not search(handlers, "red").cached, "an answer without the model"
+
+
+def test_a_kept_search_ends_where_something_that_it_found_ends(tiers: Tiers, link: TwinLink) -> None:
+    clock = FixedClock(NOW)
+    given = ports(link, deadline_ms=300)
+    given.clock = clock
+    built = build(given)
+    tiers.say("I stay in Rome")
+    tiers.valid_until_us = ends = clock.now_us() + 60_000_000
+    assert not search(built, "Rome").cached
+    clock.set(from_us(ends - 1))
+    assert search(built, "Rome").cached
+    clock.set(from_us(ends))
+    assert not search(built, "Rome").cached
+    built.close()
+
+
+def test_searches_are_not_kept_where_it_is_switched_off(tiers: Tiers, link: TwinLink) -> None:
+    given = ports(link, deadline_ms=300)
+    off = given.settings.context.model_copy(update={"cache": CacheSettings(searches=False)})
+    given.settings = given.settings.model_copy(update={"context": off})
+    built = build(given)
+    tiers.say("My bicycle is red")
+    assert not search(built, "bicycle").cached and not search(built, "bicycle").cached
+    assert not context(built, "bicycle").cached and context(built, "bicycle").cached
     built.close()

@@ -80,6 +80,6 @@ def test_a_search_without_the_model_names_it_and_gives_it_no_more_than_a_probe_u
     search(handlers, "bicycle")
     tiers.model_away = False
     search(handlers, "bicycle")
-    search(handlers, "bicycle")
+    search(handlers, "red bicycle")
     first, second, third, fourth = (message.embed_ms for message in tiers.asked)
     assert second == third < first == fourth

@@ -43,6 +43,8 @@ class Tiers:
     hot: list[semantic_pb2.MemoryRecord] = field(default_factory=list)
     facts: list[context_pb2.RecalledFact] = field(default_factory=list)
     in_mind: tuple[str, ...] = ()
+    # When what was recorded ends; 0: never.
+    valid_until_us: int = 0
     # How texts feel.
     valences: dict[str, float] = field(default_factory=dict)
     # When turns were said, in Unix microseconds.
@@ -100,7 +102,7 @@ class Tiers:
         scored = sorted(scored, key=lambda pair: -pair[0])
         left_out, scored = scored[message.limit :], scored[: message.limit]
         answer = semantic_pb2.SemanticMatches(
-            records=[self.record(one) for _, one in scored], model="" if self.model_away else "twin",
+            records=[self.record(one) for _, one in scored], settled=self.settled, model="" if self.model_away else "twin",
             degraded=["model"] if self.model_away else [],
             timings=[semantic_pb2.StageTiming(stage=stage, milliseconds=1.0) for stage in ("read", "embed", "rank")],
         )  # fmt: skip
@@ -149,7 +151,7 @@ class Tiers:
         source = semantic_pb2.EvidenceSource(event_id=event_id.bytes, role="user", said_at_us=1_760_000_000_000_000)
         return semantic_pb2.MemoryRecord(
             memory_id=memory_id(event_id), kind="record", text=self.texts[event_id], tier="episodic", confidence=1.0,
-            sources=[source], status="active",
+            sources=[source], status="active", valid_until_us=self.valid_until_us,
         )  # fmt: skip
 
 
