@@ -1,6 +1,7 @@
 """The process whose forks are the processes of a deployment: `python -m aico_memory.runtime.fork_server PARENT SOCKET MODULE…`.
 
-It imports what they share once and does nothing else: no thread, no socket but the one it is asked through, no store, no key.
+It imports what they share, uses once what is set up by its first use, and does nothing else: no thread, no socket but the one
+it is asked through, no store, no key.
 Pages that a fork does not write stay shared. A fork is orphaned on purpose, so that the supervisor (which adopts orphans) is
 its parent: this process can be killed at any time, and nobody else notices.
 """
@@ -99,10 +100,28 @@ def _load(module: str) -> None:
         if found is not None and found.submodule_search_locations is not None:
             name = f"{module}.__main__"
         importlib.import_module(name)
+        _use_once()
     except (Exception, SystemExit):
         traceback.print_exc()
     # The fork runs it once more, as its main module.
     sys.modules.pop(name, None)
+
+
+def _use_once() -> None:
+    """Have what is imported set itself up, as its first use in a fork would there: memory that every fork had for itself.
+
+    OpenSSL draws up its tables of digests and ciphers, pydantic what validates the settings.
+    """
+    if "aico_memory.vault.master" in sys.modules:
+        from aico_memory.vault.master import derive_key
+        from aico_memory.vault.sealer import KEY_BYTES, AeadSealer
+
+        # Zeros are nobody's key.
+        AeadSealer(derive_key(bytes(KEY_BYTES), ""))
+    if "aico_memory.settings.root" in sys.modules:
+        from aico_memory.settings.root import Settings
+
+        Settings()
 
 
 def _fork_away() -> int:
