@@ -118,6 +118,9 @@ def context_command(
     selection: Annotated[
         str | None, typer.Option(help="Request id of a skill that was selected: its guidance stands in the block.")
     ] = None,
+    patterns: Annotated[
+        bool, typer.Option("--patterns", help="Also how the user likes to be answered, where they consented.")
+    ] = False,
     explain: Annotated[bool, typer.Option(help="Show why each item is there, and what was left out by which rule.")] = False,
     group: Group = None,
     project: Project = None,
@@ -127,7 +130,7 @@ def context_command(
     with face.client() as client:
         answer = client.context(
             query, user, session_id=session, max_tokens=max_tokens, explain=explain, group_id=group, project_id=project,
-            as_of=as_of, known_as_of=known_as_of, zone=zone, mood=mood, selection_id=selection,
+            as_of=as_of, known_as_of=known_as_of, zone=zone, mood=mood, selection_id=selection, patterns=patterns,
         )  # fmt: skip
     face.show(answer, lambda data: _print_context(face, data))
 

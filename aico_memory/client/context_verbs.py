@@ -61,6 +61,7 @@ class ContextVerbs:
         zone: Name = None,
         mood: float | None = None,
         selection_id: Name = None,
+        patterns: bool = False,
     ) -> Context:
         """The block of text to put before a model that is about to answer `query`, with where it comes from.
 
@@ -70,6 +71,8 @@ class ContextVerbs:
         last messages tell it (`context.mood.messages`; 0 there: not); the answer's `mood` says which.
         `selection_id`: the `request_id` of a skill that was selected; its guidance stands in the block as well. One that
         is not kept (any more), or chose no skill, adds nothing and is no error: the context is what an answer waits for.
+        `patterns`: what the user has stated, or thumbs have shown, of how to answer stands in the block as one line (kind
+        `style`); nothing without consent to behavioral learning.
         With `explain`: why each item is there, and what was left out by which rule.
         """
         user = self._session.user(user_id)
@@ -87,6 +90,7 @@ class ContextVerbs:
             valence=_feeling(mood),
             valence_known=mood is not None,
             selection_id=optional_text(selection_id, "selection_id"),
+            patterns=checked_flag(patterns, "patterns"),
         )
         return context_shape(await self._session.ask(request, user), explain)
 

@@ -39,12 +39,13 @@ class SynchronousContext:
         zone: Name = None,
         mood: float | None = None,
         selection_id: Name = None,
+        patterns: bool = False,
     ) -> Context:
         """The block of text to put before a model that is about to answer `query`."""
         return self._run(
             self._client.context(
                 query, user_id, session_id, max_tokens, explain, group_id, project_id, as_of, known_as_of, zone, mood,
-                selection_id,
+                selection_id, patterns,
             )
         )  # fmt: skip
 

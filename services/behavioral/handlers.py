@@ -135,15 +135,15 @@ class BehavioralHandlers(Handlers):
         self._selector = Selector(catalogue, policy, chooser, self._tastes, settings.seed)
         own = OwnTopics(store, self._shelves, ports.vault.users.sealer)
         self._situations = Situations(self._ask, catalogue, weights, settings, own)
+        fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
         questions = Questions(
             store, catalogue, self._selector, lambda: Tastes(catalogue, self._starting, settings), settings, self._reader_of,
-            ports.settings.bus.reply_bytes,
+            ports.settings.bus.reply_bytes, fragments,
         )  # fmt: skip
         figures = settings.feedback_text
         self._texts = FeedbackTexts(
             store, self._ask, figures, lambda: load_classifier(ports.home, figures), self._reader_of, self._rules
         )
-        fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
         self._nights = Nights(ports, self._texts, self._tastes, catalogue, fragments, self._measuring)
         over_time = OverTime(store, ports.settings.memory_model.evolution)
         self.requests: Mapping[str, RequestHandler] = {

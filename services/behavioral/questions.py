@@ -12,8 +12,10 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL_VALUE, named
+from aico_memory.domain.behavioral.guidance import GuidanceFigures, Liking, guidance_of
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.policies import POLICIES
+from aico_memory.domain.behavioral.proposals import Fragments
 from aico_memory.domain.behavioral.records import APPLIED, NO_CONSENT, Trajectory
 from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.skill import Catalogue
@@ -41,9 +43,10 @@ class Questions:
 
     def __init__(
         self, store: BehavioralStore, catalogue: Catalogue, selector: Selector, tastes: Callable[[], Tastes],
-        settings: BehavioralSettings, sealer_of: Callable[[str], Sealer], most_bytes: int,
+        settings: BehavioralSettings, sealer_of: Callable[[str], Sealer], most_bytes: int, fragments: Fragments,
     ) -> None:  # fmt: skip
         self._most_bytes = most_bytes
+        self._fragments = fragments
         self._store = store
         self._catalogue = catalogue
         self._selector = selector
@@ -56,6 +59,7 @@ class Questions:
         asked: Mapping[type[Message], RequestHandler] = {
             behavioral_pb2.SkillsRequest: self._skills,
             behavioral_pb2.PreferencesRequest: self._preferences,
+            behavioral_pb2.StyleGuidanceRequest: self._guidance,
             behavioral_pb2.FeedbackAnswerRequest: self._feedback_answer,
             behavioral_pb2.SelectionAnswerRequest: self._selection_answer,
             behavioral_pb2.ExplainSelectionRequest: self._explain,
@@ -103,6 +107,20 @@ class Questions:
             stated = said[name] if said[name] != NEUTRAL_VALUE else None
             answer.taste.add(dimension=name, slope=float(slope), deviation=float(deviation), stated=stated)
         return answer
+
+    def _guidance(self, event: Event, ports: Ports) -> Message:
+        with self._store.reading() as rows:
+            state = rows.user(event.user)
+            if not state.behavioral:
+                return behavioral_pb2.StyleGuidance()
+            said = named(rows.stated_style(event.user).dimensions)
+            shelf = Shelves(self._catalogue, self._sealer_of, 1).of(rows, event.user)
+            posterior = self._tastes().of(rows, event.user, state, shelf)
+        slopes, deviations = posterior.taste()
+        likings = zip(slopes.tolist(), deviations.tolist(), posterior.prior_taste.tolist(), strict=True)
+        learned = {name: Liking(*liking) for name, liking in zip(DIMENSIONS, likings, strict=True)}
+        found = guidance_of(said, learned, posterior.thumbs, self._fragments, GuidanceFigures())
+        return behavioral_pb2.StyleGuidance(sentences=found)
 
     def _feedback_answer(self, event: Event, ports: Ports) -> Message:
         event_id = event.message.event_id

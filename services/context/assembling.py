@@ -100,7 +100,8 @@ class Assembling:
         watch.note("budget", started)
         answer = self._tell(request, plan, asked, fitted, [*dropped, *fitted.dropped])
         answer.timings.extend(timings(watch, asked.found.timings if asked.found is not None else ()))
-        if not asked.degraded:
+        # Nobody tells this process when a preference or a consent changes.
+        if not asked.degraded and not request.patterns:
             self._answers.keep(ticket, answer, fitted.items, asked.settled, [*_begins(asked), asked.mood.until_us])
         return Assembled(answer, fitted.items)
 
@@ -155,11 +156,17 @@ class Assembling:
         if request.selection_id:
             wanted = questions.guidance_question(request.user_id, request.selection_id)
             guidance = tiers.ask(BEHAVIORAL, BEHAVIORAL, wanted, request.user_id)
+        style = (
+            tiers.ask(BEHAVIORAL, "patterns", questions.style_question(request.user_id), request.user_id)
+            if request.patterns
+            else None
+        )
         found: context_pb2.Candidates | None = tiers.take(asked) if asked else None
         page = tiers.take(turns) if turns else None
         held = tiers.take(buffer) if buffer else None
         in_mind = [one.id for one in held.items] if held is not None else list(page.in_mind) if page is not None else []
         guided = tiers.take(guidance) if guidance else None
+        styled = tiers.take(style) if style else None
         if found is not None and plan.candidates:
             (self._health.miss if MODEL in found.degraded else self._health.answered)(MODEL)
         if found is not None and hot is None:
@@ -169,11 +176,12 @@ class Assembling:
         degraded = [SEMANTIC] if asked is not None and found is None else list(found.degraded) if found is not None else []
         if turns is not None and page is None:
             degraded.append(WORKING)
-        if guidance is not None and guided is None and guidance.refused != NotFound.code:
+        unguided = guidance is not None and guided is None and guidance.refused != NotFound.code
+        if unguided or (style is not None and styled is None):
             degraded.append(BEHAVIORAL)
         searched = found if plan.candidates else None
         mood = self._mood(request, page)
-        material = material_of(request, plan, settings, searched, hot or (), page, in_mind, mood.valence, guided)
+        material = material_of(request, plan, settings, searched, hot or (), page, in_mind, mood.valence, guided, styled)
         said = page.settled if page is not None else NOT_ASKED
         settled = Applied(found.settled, said) if found is not None else None
         return _Asked(found, material, tuple(degraded), settled, mood)

@@ -15,6 +15,8 @@ from aico_memory.domain.memory import OPEN
 from aico_memory.ids import derive_id
 from aico_memory.settings.context import ContextSettings
 
+# Id and kind of the line that tells of preferences: there is one at most.
+STYLE = "style"
 _NO_SOURCE = semantic_pb2.EvidenceSource()
 
 
@@ -37,6 +39,7 @@ def material_of(
     in_mind: Collection[str] = (),
     mood: float = 0.0,
     guidance: behavioral_pb2.SkillSelectionResponse | None = None,
+    style: behavioral_pb2.StyleGuidance | None = None,
 ) -> Material:
     """All items, each once, with the scores of retrieval.
 
@@ -77,6 +80,8 @@ def material_of(
             items[turn.id] = changed(known, layer="L0", score=known.score + gain, shares=shares)
     if guidance is not None and guidance.procedure_template:
         items[guidance.skill_id] = _guidance_item(guidance)
+    if style is not None and style.sentences:
+        items[STYLE] = _style_item(style)
     around = _around(request, plan, found, mood)
     if in_mind:
         around = replace(around, in_mind=frozenset(in_mind))
@@ -140,6 +145,11 @@ def _guidance_item(guidance: behavioral_pb2.SkillSelectionResponse) -> ContextIt
         id=guidance.skill_id, text=guidance.procedure_template, kind="procedure", tier="procedural", layer="L2",
         score=guidance.score, shares=dict(guidance.shares), hot=True,
     )  # fmt: skip
+
+
+def _style_item(style: behavioral_pb2.StyleGuidance) -> ContextItem:
+    """What the person's preferences say of how to answer: there whatever is asked."""
+    return ContextItem(id=STYLE, text=" ".join(style.sentences), kind=STYLE, tier="procedural", layer="L2", hot=True)
 
 
 def _turn_item(message: working_pb2.StoredMessage, score: float) -> ContextItem:

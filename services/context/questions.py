@@ -29,6 +29,11 @@ def guidance_question(user: str, selection: str) -> behavioral_pb2.SelectionAnsw
     return behavioral_pb2.SelectionAnswerRequest(user_id=user, request_id=selection)
 
 
+def style_question(user: str) -> behavioral_pb2.StyleGuidanceRequest:
+    """What the user's preferences say of how to answer."""
+    return behavioral_pb2.StyleGuidanceRequest(user_id=user)
+
+
 def semantic_question(
     retriever: str, scopes: Sequence[envelope_pb2.Scope], limit: int, search: context_pb2.SearchRequest
 ) -> semantic_pb2.SemanticQuery:

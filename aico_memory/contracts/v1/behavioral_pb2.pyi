@@ -307,6 +307,49 @@ class FeedbackAnswerRequest(_message.Message):
 Global___FeedbackAnswerRequest: _TypeAlias = FeedbackAnswerRequest  # noqa: Y015
 
 @_typing.final
+class StyleGuidanceRequest(_message.Message):
+    """What a person's preferences say of how to answer, whatever skill is selected; nothing without consent."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StyleGuidanceRequest: _TypeAlias = StyleGuidanceRequest  # noqa: Y015
+
+@_typing.final
+class StyleGuidance(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SENTENCES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def sentences(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What is stated first, then what is surest."""
+
+    def __init__(
+        self,
+        *,
+        sentences: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["sentences", b"sentences"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StyleGuidance: _TypeAlias = StyleGuidance  # noqa: Y015
+
+@_typing.final
 class SelectionAnswerRequest(_message.Message):
     """The selection that stands under a request id, with its shares and explanation."""
 

@@ -128,6 +128,7 @@ class ContextRequest(_message.Message):
     VALENCE_FIELD_NUMBER: _builtins.int
     SELECTION_ID_FIELD_NUMBER: _builtins.int
     VALENCE_KNOWN_FIELD_NUMBER: _builtins.int
+    PATTERNS_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     query: _builtins.str
     session_id: _builtins.str
@@ -147,6 +148,8 @@ class ContextRequest(_message.Message):
     """A selection of a skill whose guidance is to stand in the context; empty: none."""
     valence_known: _builtins.bool
     """The feeling is known, also where it is 0; false: it is read from the last messages, as configured."""
+    patterns: _builtins.bool
+    """Whether what the person's preferences say of how to answer is to stand in the context."""
     def __init__(
         self,
         *,
@@ -163,10 +166,11 @@ class ContextRequest(_message.Message):
         valence: _builtins.float = ...,
         selection_id: _builtins.str = ...,
         valence_known: _builtins.bool = ...,
+        patterns: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "max_tokens", b"max_tokens", "project_id", b"project_id", "query", b"query", "selection_id", b"selection_id", "session_id", b"session_id", "user_id", b"user_id", "valence", b"valence", "valence_known", b"valence_known", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["as_of_us", b"as_of_us", "explain", b"explain", "group_id", b"group_id", "known_as_of_us", b"known_as_of_us", "max_tokens", b"max_tokens", "patterns", b"patterns", "project_id", b"project_id", "query", b"query", "selection_id", b"selection_id", "session_id", b"session_id", "user_id", b"user_id", "valence", b"valence", "valence_known", b"valence_known", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -185,6 +185,11 @@ class TastePosterior:
         return mean, np.sqrt(np.maximum(variance, 0.0))
 
     @property
+    def prior_taste(self) -> Floats:
+        """The slopes that the prior alone expects."""
+        return self._space.taste
+
+    @property
     def thumbs(self) -> float:
         """Of the cells that count."""
         return float(self._told.total.sum())

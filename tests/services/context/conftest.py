@@ -25,6 +25,7 @@ def link(tiers: Tiers) -> TwinLink:
             working_pb2.ReadMessages: tiers.read,
             working_pb2.ReadBuffer: tiers.buffer,
             behavioral_pb2.SelectionAnswerRequest: tiers.selection,
+            behavioral_pb2.StyleGuidanceRequest: tiers.guidance,
             semantic_pb2.SemanticQuery: tiers.query,
             context_pb2.CandidatesRequest: tiers.candidates,
         }

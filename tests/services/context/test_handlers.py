@@ -278,6 +278,23 @@ def test_what_the_conversation_has_in_mind_counts_a_little_more(handlers: Contex
     )
 
 
+def test_what_preferences_say_stands_in_the_block_where_it_is_asked_for(
+    handlers: ContextHandlers, tiers: Tiers, link: TwinLink
+) -> None:
+    tiers.say("My bicycle is red")
+    tiers.style = ("Keep it short.", "Show an example.")
+    assert not [item for item in context(handlers, "bicycle").items if item.layer == "L2"]
+    for _ in range(2):
+        answer = context(handlers, "bicycle", patterns=True)
+        assert not answer.cached, "nobody tells when a preference changes"
+        assert "- [style] Keep it short. Show an example." in answer.text
+        assert [item.id for item in answer.items if item.layer == "L2"] == ["style"]
+    tiers.style = ()
+    assert "[style]" not in context(handlers, "bicycle", patterns=True).text
+    link.answers[behavioral_pb2.StyleGuidanceRequest] = None
+    assert list(context(handlers, "bicycle", patterns=True).degraded) == ["behavioral"]
+
+
 def test_the_guidance_of_a_selected_skill_stands_in_the_block(handlers: ContextHandlers, tiers: Tiers, link: TwinLink) -> None:
     tiers.say("My bicycle is red")
     answer = context(handlers, "bicycle", selection_id="chosen")

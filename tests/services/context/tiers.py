@@ -45,6 +45,8 @@ class Tiers:
     in_mind: tuple[str, ...] = ()
     # When what was recorded ends; 0: never.
     valid_until_us: int = 0
+    # What preferences say of how to answer.
+    style: tuple[str, ...] = ()
     # How texts feel.
     valences: dict[str, float] = field(default_factory=dict)
     # When turns were said, in Unix microseconds.
@@ -86,6 +88,9 @@ class Tiers:
         if message.request_id != "chosen":
             raise NotFound("No selection of that id")
         return behavioral_pb2.SkillSelectionResponse(skill_id="brief", procedure_template="Answer in one sentence", score=0.4)
+
+    def guidance(self, message: Any, user: str) -> behavioral_pb2.StyleGuidance:
+        return behavioral_pb2.StyleGuidance(sentences=self.style)
 
     def query(self, message: Any, user: str) -> semantic_pb2.SemanticMatches:
         """One fused list, by the likeness of embeddings; without the model by common words."""

@@ -183,3 +183,15 @@ def test_twin_and_database_learn_and_export_alike(tmp_path):
     assert exports[0] == exports[1]
     (stated,) = [json.loads(line) for line in exports[0] if '"behavioral.stated_style"' in line]
     assert (stated["user"], stated["dimensions"]["verbosity"], stated["dimensions"]["structure"]) == ("ann", 0.1, 0.5)
+
+
+def guidance(worker):
+    return list(worker.ask(behavioral_pb2.StyleGuidanceRequest(user_id="ann")).sentences)
+
+
+def test_what_is_stated_is_told_in_sentences_and_only_with_consent(worker):
+    assert guidance(worker) == []
+    state(worker, style={"verbosity": 0.1, "example_usage": 0.9, "structure": 0.6})
+    assert guidance(worker) == ["Show an example.", "Keep it short."]
+    worker.consent(on=False)
+    assert guidance(worker) == []
