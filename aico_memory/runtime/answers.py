@@ -36,11 +36,14 @@ class Answers:
         log: FilteringBoundLogger,
         most_bytes: int,
         courtesy: Courtesy,
+        standing: Callable[[], None] = lambda: None,
     ) -> None:
         self._answers = answers
         self._most_bytes = most_bytes
         self._link = link
         self._courtesy = courtesy
+        # Waits for what has been answered already and is just being committed.
+        self._standing = standing
         self._log = log
         self._pool = WarmThreads(threads, "answer")
         self._room = threading.BoundedSemaphore(waiting)
@@ -99,6 +102,7 @@ class Answers:
             if monotonic() - arrived >= allowed:
                 self.expired += 1
                 return
+        self._standing()
         try:
             outcome: Message | AicoMemoryError | None = self._answers[event.topic](event)
             self.answered += 1

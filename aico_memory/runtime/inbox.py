@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Nothing that another attempt in this process could change.
 FATAL = (StoreCorrupt, WrongKey, JournalLost, ModelMismatch)
+# Longer than any commit that comes to an end; a question that waited so long is answered from what stands.
+_STANDING_SECONDS = 5.0
 _FULL_TEXTS = ("disk is full", "MDB_MAP_FULL", "No space left")
 
 
@@ -70,6 +72,7 @@ class Inbox:
         read_only: Callable[[], bool] = lambda: False,
         hand_over: Callable[[Sequence[OutgoingRecord]], None] = lambda emitted: None,
         watch: Watch = unwatched,
+        answer_early: Callable[[Sequence[OutgoingRecord]], Sequence[OutgoingRecord]] = lambda emitted: (),
     ) -> None:
         self._handlers = handlers
         self._name = name
@@ -82,6 +85,11 @@ class Inbox:
         # Told of what was emitted as soon as it stands.
         self._hand_over = hand_over
         self._watch = watch
+        # Sends the answers of a transaction before it stands; which ones went out.
+        self._answer_early = answer_early
+        self._early: Callable[[Sequence[Event]], bool] = getattr(handlers, "answers_early", lambda events: False)
+        self._standing = threading.Event()
+        self._standing.set()
         # What is being applied just now.
         self.work: Work | None = None
         self.applied = handlers.state.cursor()[1]
@@ -90,6 +98,10 @@ class Inbox:
         self._first = True
         # Optional: only workers that ask others before they apply have it.
         self._prepare: Callable[[Sequence[Event]], None] = getattr(handlers, "prepare", lambda events: None)
+
+    def wait_standing(self) -> None:
+        """Whoever has an answer finds what it tells of: wait for the transaction whose answers left before it stood."""
+        self._standing.wait(_STANDING_SECONDS)
 
     def apply(self, records: Sequence[StampedRecord]) -> bool:
         """Apply what is newer than the cursor; False where the worker is told to stop, or all writing is, before the end."""
@@ -181,18 +193,25 @@ class Inbox:
         invalid = 0
         if events:
             self._prepare(events)
-        with self._handlers.state.transaction() as transaction:
-            for record, event in opened:
-                if isinstance(event, Event):
-                    self._handlers.apply(transaction, event)
-                elif event is not None:
-                    invalid += 1
-                    self._bury(transaction, record, event, 1)
-            # The last moment at which nothing has been written yet: the transaction is rolled back.
-            self._check_writing()
-            transaction.set_cursor(self._epoch, opened[-1][0].global_sequence)
+        early: Sequence[OutgoingRecord] = ()
+        try:
+            with self._handlers.state.transaction() as transaction:
+                for record, event in opened:
+                    if isinstance(event, Event):
+                        self._handlers.apply(transaction, event)
+                    elif event is not None:
+                        invalid += 1
+                        self._bury(transaction, record, event, 1)
+                # The last moment at which nothing has been written yet: the transaction is rolled back.
+                self._check_writing()
+                transaction.set_cursor(self._epoch, opened[-1][0].global_sequence)
+                if events and not invalid and self._early(events):
+                    self._standing.clear()
+                    early = self._answer_early(transaction.emitted)
+        finally:
+            self._standing.set()
         self.applied = opened[-1][0].global_sequence
-        self._hand_over(transaction.emitted)
+        self._hand_over([record for record in transaction.emitted if record not in early] if early else transaction.emitted)
         self.dead_letters += invalid
 
     def _give_up(self, record: StampedRecord, error: BaseException, attempts: int) -> None:

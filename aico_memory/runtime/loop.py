@@ -63,12 +63,12 @@ class WorkerLoop:
             handlers, ports.link, self._settings, log, ports.clock.now_us, lambda: self._inbox.applied, progress.set
         )
         self._inbox = Inbox(handlers, ports.link.epoch, self._settings, log, ports.clock.now_us, stop, self._name,
-                            ports.read_only, self._outbox.hand_over, watch)  # fmt: skip
+                            ports.read_only, self._outbox.hand_over, watch, self._outbox.answer_early)  # fmt: skip
         settings = self._settings
         self._most_bytes = ports.settings.bus.reply_bytes
         self._answers = Answers(
             self._all_answers(), ports.link, settings.threads_of(handlers.name), settings.request_queue, log, self._most_bytes,
-            ports.courtesy,
+            ports.courtesy, self._inbox.wait_standing,
         )  # fmt: skip
         # What the loop itself has seen: from then on nothing is applied.
         self._read_only = False

@@ -72,6 +72,7 @@ class Outbox:
         self._left = self._caught_up = 0
         # Answers that went out before this thread came to them.
         self._sent: set[bytes] = set()
+        self._lingering: bool = getattr(handlers, "lingers", False)
         # Everything emitted up to this global sequence is on the bus.
         self.settled = 0
         self.waiting = 0
@@ -96,12 +97,29 @@ class Outbox:
     def hand_over(self, emitted: Sequence[OutgoingRecord]) -> None:
         """Let go what a transaction has just emitted from the thread that made it, so that nobody waits for this one.
 
-        Many records at once, or records for which there is no room, go by way of the thread.
+        Many records at once, or records for which there is no room, go by way of the thread. So do all of a worker whose
+        records nobody waits for: each publish costs the bus a sync and every consumer a wake-up, just when the next
+        request comes; the thread gathers what comes within a short time.
         """
+        if self._lingering:
+            self._answer(emitted)
+            self._left += 1
+            self.wake()
+            return
         durable = [record for record in emitted if not is_ephemeral(record)]
         flies = len(emitted) <= AT_ONCE and self._fly(durable)
         if not flies:
             self._left += 1
+        self._answer(emitted)
+        if not (durable and flies):
+            self.wake()
+
+    def answer_early(self, emitted: Sequence[OutgoingRecord]) -> list[OutgoingRecord]:
+        """Send the answers of a transaction that does not stand yet; those that went out."""
+        return self._answer(emitted)
+
+    def _answer(self, emitted: Sequence[OutgoingRecord]) -> list[OutgoingRecord]:
+        gone = []
         for record in emitted:
             if record.topic.startswith(REPLY_PREFIX):
                 # What cannot be sent now is tried again with the rest.
@@ -109,8 +127,8 @@ class Outbox:
                     self._link.send(record)
                     self._sent.add(record.event_id)
                     self._kept.keep(record)
-        if not (durable and flies):
-            self.wake()
+                    gone.append(record)
+        return gone
 
     def _fly(self, records: Sequence[OutgoingRecord]) -> bool:
         """Publish these without waiting for anything; False where that cannot be. Their acknowledgement wakes the thread."""
@@ -150,6 +168,8 @@ class Outbox:
     def _run(self) -> None:
         while not self._closing.is_set():
             self._work.wait()
+            if self._lingering:
+                self._closing.wait(self._settings.linger_ms / 1000)
             self._work.clear()
             try:
                 while not self._closing.is_set() and not self._publish_some(self._settings.publish_timeout_seconds):

@@ -115,10 +115,21 @@ class Handlers(Protocol):
     # Ephemeral topic -> answer; raise AicoMemoryError for a typed refusal.
     requests: Mapping[str, RequestHandler] = MappingProxyType({})
     state: ConsumerState
+    # Whether answers leave before what their transaction publishes, which is gathered for a moment (`runtime.linger_ms`): no
+    # other worker follows these records, so nobody who has the answer can ask for what they have not brought about yet.
+    lingers: bool = False
 
     def prepare(self, events: Sequence[Event]) -> None:
         """Work outside the transaction before these events are applied (questions to other workers)."""
         return
+
+    def answers_early(self, events: Sequence[Event]) -> bool:
+        """Whether the answers to this batch may leave before its transaction stands.
+
+        Only where each follows from the record and from what stands already: a process that dies in between applies the
+        record again, out of the journal, and answers the same. Questions of this worker wait meanwhile.
+        """
+        return False
 
     def apply(self, transaction: Any, event: Event) -> None:
         """Apply one event inside the transaction, deterministically from the event alone.

@@ -17,6 +17,9 @@ class RuntimeSettings(Section):
     retry_limit_ms: int = Field(2_000, ge=1, le=600_000, description="Longest wait between two attempts, in ms.")
     outbox_records: int = Field(256, ge=1, le=4096, description="Most outgoing records published at a time.")
     outbox_retry_ms: int = Field(500, ge=10, le=60_000, description="Wait before the outbox tries again, in ms.")
+    linger_ms: int = Field(
+        20, ge=0, le=1000, description="How long records that no other worker waits for are gathered before they go out, in ms."
+    )
     publish_timeout_seconds: float = Field(10.0, gt=0, le=600, description="Wait for an acknowledgement of the bus, in s.")
     idle_ms: int = Field(100, ge=5, le=10_000, description="How often timers are looked at while nothing arrives, in ms.")
     report_ms: int = Field(20, ge=1, le=10_000, description="Least time between two reports of progress to the broker, in ms.")

@@ -95,6 +95,7 @@ class BehavioralHandlers(Handlers):
     """One instance a process; `apply` in the consumer's thread, questions in others."""
 
     name = "behavioral"
+    lingers = True
     topics: Sequence[str] = (SELECT, FEEDBACK, CONSENT, CLEAN_UP, UNDO, EDIT, PUT_SKILL, CHANGE_SKILL, *nights.TOPICS, ADJUST,
                             STATE, *advisor.TOPICS)  # fmt: skip
 
@@ -107,14 +108,12 @@ class BehavioralHandlers(Handlers):
         self.state = store.state
         self._desk = advisor.Desk(ports, store)
         self._measuring = Measuring(store, settings.metrics, ports.clock, ports.log)
-        self._commands: Mapping[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
+        self._commands: dict[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
             CONSENT: consent,
             UNDO: self._undo,
             EDIT: self._edit,
             PUT_SKILL: self._put_skill,
             CHANGE_SKILL: self._change_skill,
-            nights.LEARN_NOW: self._nights_learn,
-            nights.LEARN: self._nights_learn,
             ADJUST: lambda _, rows, event: decide(rows.ledger(), event, {BEHAVIORAL_PRIOR: PriorRules(rows, self._tastes)}),
             STATE: self._state,
             **self._desk.commands,
@@ -145,6 +144,7 @@ class BehavioralHandlers(Handlers):
             store, self._ask, figures, lambda: load_classifier(ports.home, figures), self._reader_of, self._rules
         )
         self._nights = Nights(ports, self._texts, self._tastes, catalogue, fragments, self._measuring)
+        self._commands |= dict.fromkeys((nights.LEARN_NOW, nights.LEARN), self._nights.learn)
         over_time = OverTime(store, ports.settings.memory_model.evolution)
         self.requests: Mapping[str, RequestHandler] = {
             **questions.handlers(), **self._desk.requests, **self._measuring.handlers(), TREND: over_time.trend,
@@ -156,6 +156,10 @@ class BehavioralHandlers(Handlers):
         self._situations.prepare(events)
         if any(event.topic in nights.TOPICS for event in events):
             self._texts.prepare([event for event in events if event.topic == FEEDBACK])
+
+    def answers_early(self, events: Sequence[Event]) -> bool:
+        """A choice follows from its request, the seed and what was learned before: made again, it is the same."""
+        return all(event.topic == SELECT for event in events)
 
     def apply(self, transaction: ConsumerTransaction, event: Event) -> None:
         """One event's effects and answers; a refusal is answered, and changes nothing."""
@@ -332,9 +336,6 @@ class BehavioralHandlers(Handlers):
         if record is None:
             return behavioral_pb2.Skill(skill_id=skill_id, status="deleted")
         return self._own_message(rows, record)
-
-    def _nights_learn(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
-        return self._nights.learn(transaction, rows, event)
 
     def _adjustments(self, event: Event, ports: Ports) -> Message:
         with self._store.reading() as rows:
