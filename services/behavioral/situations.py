@@ -43,6 +43,8 @@ _PATIENCE = 0.8
 # What is asked, and for which request (or which topic of somebody's own, or None: for all).
 _Question = tuple[str, uuid.UUID | str | None]
 _ANALYSIS, _VECTOR, _OWN = "analysis", "vector", "own topic"
+# The task of an analysis that brings the vector of its text along.
+_WITH_VECTOR, _FLOAT_BYTES = "vector", 4
 _TOPICS: _Question = ("topics", None)
 # Topics of somebody's own that are asked for at a time (4 ms each), and late answers that are kept.
 _TOPICS_AT_ONCE, _LATE = 64, 4096
@@ -82,6 +84,8 @@ class Situations:
         self._vectors: OrderedDict[bytes, tuple[str, Matrix, str]] = OrderedDict()
         # That of the embedding model as it answered last.
         self._fingerprint = ""
+        # Its name, by fingerprint.
+        self._models: dict[str, str] = {}
         # What came too late for the request that asked for it.
         self._late: deque[tuple[_Question, Any]] = deque(maxlen=_LATE)
         self._closing = threading.Event()
@@ -103,7 +107,7 @@ class Situations:
             self._keep_topics(dict([self._late.popleft()]))
         started = monotonic()
         until = started + self._patience(fresh)
-        questions: dict[_Question, Message] = {}
+        questions: dict[_Question, Any] = {}
         compared: list[str] = []
         for event in fresh:
             found = self._found[event.event_id] = _Found()
@@ -115,7 +119,12 @@ class Situations:
                 compared += wanted.texts if wanted is not None else ()
                 text = event.message.topic_text or event.message.message_text
                 found.text = text_digest(text)
-                if not self._recall(found):
+                if self._recall(found):
+                    pass
+                elif tasks and not event.message.topic_text:
+                    # The labels are worked out from the vector of the same words: it comes with them, and is made once.
+                    questions[_ANALYSIS, event.event_id].tasks.append(_WITH_VECTOR)
+                else:
                     questions[_VECTOR, event.event_id] = _embed(text)
         if any(self._found[event.event_id].text for event in fresh):
             questions |= self._topic_questions(compared)
@@ -188,12 +197,24 @@ class Situations:
         self._keep_topics(answers)
         for (what, of), answer in answers.items():
             if what == _ANALYSIS and isinstance(of, uuid.UUID):
-                self._found[of].analysis = answer
+                found = self._found[of]
+                found.analysis = answer
+                if answer.vector and found.text:
+                    self._keep_vector(found, self._as_embeddings(answer))
             elif what == _VECTOR and isinstance(of, uuid.UUID):
                 self._keep_vector(self._found[of], answer)
         # Another model may have answered than the one that the topics were embedded by.
-        if any(what == _VECTOR for what, _ in answers) and (again := self._topic_questions(own)):
+        if any(self._found[of].vector is not None for _, of in answers if isinstance(of, uuid.UUID)) and (
+            again := self._topic_questions(own)
+        ):
             self._keep_topics(self._ask_all(again, until))
+
+    def _as_embeddings(self, analysis: model_pb2.Analysis) -> model_pb2.Embeddings:
+        dimension = len(analysis.vector) // _FLOAT_BYTES
+        model = self._models.get(analysis.fingerprint, "")
+        return model_pb2.Embeddings(
+            vectors=analysis.vector, dimension=dimension, fingerprint=analysis.fingerprint, model=model
+        )  # fmt: skip
 
     def _keep_vector(self, found: _Found, answer: model_pb2.Embeddings) -> None:
         rows = rows_of(answer, 1)
@@ -224,6 +245,8 @@ class Situations:
             else:
                 continue
             self._fingerprint = answer.fingerprint
+            if answer.model:
+                self._models = {answer.fingerprint: answer.model}
 
     def _ask_all(self, questions: Mapping[_Question, Message], until: float) -> dict[_Question, Any]:
         """All answers that come until then; what got no answer is asked again, what was refused is not.

@@ -53,6 +53,21 @@ def test_the_model_is_asked_only_for_what_is_missing(worker):
     assert list(asked.tasks) == ["sentiment"]
 
 
+def test_the_vector_of_a_text_comes_with_its_labels_and_is_made_once(worker):
+    worker.model.vectors = {SUMMARISE: (0.0, 1.0, 0.0, 0.0), "near": (0.0, 1.0, 0.0, 0.0)}
+    worker.model.intent = "summary"
+    answer = worker.select("near", intent="", time_of_day="morning")
+    assert answer.shares["trigger"] == pytest.approx(0.4)
+    assert [list(one.tasks) for one in worker.model.asked if isinstance(one, model_pb2.AnalyseRequest)] == [
+        ["intent", "vector"]
+    ]
+    assert not any("near" in one.texts for one in worker.model.asked if isinstance(one, model_pb2.EmbedRequest))
+    # Said once more, it is not embedded again; another text is compared by what it is said to be about.
+    worker.select("near", intent="", time_of_day="morning")
+    worker.select("far", intent="", topic_text="near", time_of_day="morning")
+    assert [list(one.tasks) for one in worker.model.asked[-2:]] == [["intent"], ["intent"]]
+
+
 def test_without_the_model_the_marks_decide_and_that_is_said(worker):
     worker.model.away = True
     answer = worker.select("How far is the moon?", intent="", sentiment="", time_of_day="morning")

@@ -42,8 +42,11 @@ class Model:
         if self.away:
             answer.set_exception(BusUnavailable("The model is away"))
         elif isinstance(message, model_pb2.AnalyseRequest):
+            vector = np.array(self.vectors.get(message.text, (1.0, 0.0, 0.0, 0.0)), dtype="<f4")
+            brought = {"vector": vector.tobytes(), "fingerprint": self.fingerprint} if "vector" in message.tasks else {}
             answer.set_result(
                 model_pb2.Analysis(
+                    **brought,
                     intent=model_pb2.Label(name=self.intent, score=1),
                     sentiment=model_pb2.Label(name=self.sentiment, score=1),
                     answered_by=["intent=prototypes", "sentiment=lexicon"],
