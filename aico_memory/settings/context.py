@@ -8,6 +8,7 @@ from pydantic import Field
 
 from aico_memory.settings.section import Section
 
+Merge = Literal["best", "rrf"]
 Expansion = Literal["off", "templates"]
 
 
@@ -137,6 +138,9 @@ class ContextSettings(Section):
         default=250.0, ge=0, le=60_000, description="Milliseconds in which reports of use are gathered, to be applied together."
     )
     parts: int = Field(default=4, ge=1, le=8, description="Most questions that a compound one is taken apart into; 1: never.")
+    merge: Merge = Field(
+        default="best", description="What a question and its parts found: by the best score that any gives, or by ranks (rrf)."
+    )
     expansion: Expansion = Field(
         default="off", description="templates: the question is searched with made-up answers (HyDE); off: as it is."
     )

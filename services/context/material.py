@@ -10,6 +10,7 @@ from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, 
 from aico_memory.domain.context.boosting import Surroundings
 from aico_memory.domain.context.diversity import Likeness, WordLikeness
 from aico_memory.domain.context.items import ContextItem, changed
+from aico_memory.domain.context.merging import best_scores, by_ranks, gains
 from aico_memory.domain.context.plan import Plan
 from aico_memory.domain.memory import OPEN
 from aico_memory.ids import derive_id
@@ -50,7 +51,9 @@ def material_of(
     if found is not None:
         records = {record.memory_id: (record, traits) for record, traits in zip(found.records, found.traits, strict=True)}
         # What did not fit into the answer is not there.
-        scores = {one: rank for one, rank in _scores(found).items() if one in records}
+        merged = settings.merge if len(plan.questions) > 1 else "best"
+        ranks = _scores(found, len(plan.questions) if merged == "rrf" else 0)
+        scores = {one: rank for one, rank in ranks.items() if one in records}
         for one, (score, shares) in scores.items():
             items[one] = record_item(*records[one], score, shares)
         top = max((score for score, _ in scores.values()), default=0.0)
@@ -161,14 +164,19 @@ def _turn_item(message: working_pb2.StoredMessage, score: float) -> ContextItem:
     )  # fmt: skip
 
 
-def _scores(found: context_pb2.Candidates) -> dict[str, tuple[float, dict[str, float]]]:
-    """Each candidate with the best score that any of the questions gives it."""
+def _scores(found: context_pb2.Candidates, parts: int = 0) -> dict[str, tuple[float, dict[str, float]]]:
+    """Each candidate with the best score that any of the questions gives it; the first `parts` lists merged by their ranks."""
     best: dict[str, tuple[float, dict[str, float]]] = {}
     for ranked in found.lists:
         told = ranked.shares or (context_pb2.FeatureShares(),) * len(ranked.scores)
         for one, score, shares in zip(ranked.memory_ids, ranked.scores, told, strict=True):
             if one not in best or score > best[one][0]:
                 best[one] = (score, {share.feature: share.value for share in shares.shares})
+    lists = [list(zip(ranked.memory_ids, ranked.scores, strict=True)) for ranked in found.lists[:parts]]
+    for one, gain in gains(best_scores(lists), by_ranks(lists)).items():
+        # What the kinds of an intent found beside the questions keeps its score.
+        before, features = best[one]
+        best[one] = (max(0.0, before + gain), {**features, "rrf_of_parts": gain})
     return best
 
 
