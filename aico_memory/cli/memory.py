@@ -276,6 +276,9 @@ def _print_context(face: Face, answer: dict[str, Any]) -> None:
     if "intent" in answer:
         parts = f"; asked as: {' | '.join(answer['parts'])}" if answer["parts"] else ""
         face.err.print(f"[dim]intent {answer['intent']}{escape(parts)}[/]")
+        if answer.get("understood_by"):
+            why = f": {answer['not_understood']}" if answer["not_understood"] else ""
+            face.err.print(f"[dim]understood by {escape(answer['understood_by'] + why)}[/]")
         if answer.get("mood"):
             face.err.print(f"[dim]mood {answer['mood']['valence']:+.2f} ({answer['mood']['from']})[/]")
         for item in answer["items"]:

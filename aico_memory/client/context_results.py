@@ -44,6 +44,9 @@ class Context(TypedDict, total=False):
     model: str | None
     # The answer was kept from an earlier request; nothing in what it rests on has changed.
     cached: bool
+    # Where a language model was to read the question: its name or "rules", and why it was these; None where none was.
+    understood_by: str | None
+    not_understood: str | None
     # How the one who asks feels, `valence` from −1 to 1, `from` request or conversation; None where nothing tells it.
     mood: dict[str, Any] | None
     # What was left out, and by which rule.

@@ -31,6 +31,8 @@ def context_shape(answer: context_pb2.ContextAnswer, explain: bool) -> Context:
         "tokenizer": answer.tokenizer,
         "model": answer.model or None,
         "cached": answer.cached,
+        "understood_by": answer.understood_by or None,
+        "not_understood": answer.not_understood or None,
         "mood": {"valence": answer.valence, "from": answer.mood_from} if answer.mood_from else None,
     }
     if explain:

@@ -9,7 +9,8 @@ from pydantic import Field
 from aico_memory.settings.section import Section
 
 Merge = Literal["best", "rrf"]
-Expansion = Literal["off", "templates"]
+Expansion = Literal["off", "templates", "model"]
+Understanding = Literal["rules", "model"]
 
 
 class IntentSettings(Section):
@@ -142,7 +143,15 @@ class ContextSettings(Section):
         default="best", description="What a question and its parts found: by the best score that any gives, or by ranks (rrf)."
     )
     expansion: Expansion = Field(
-        default="off", description="templates: the question is searched with made-up answers (HyDE); off: as it is."
+        default="off",
+        description="Made-up answers (HyDE) that are searched with a question: by templates, a language model, or none (off).",
+    )
+    understanding: Understanding = Field(
+        default="rules",
+        description="Who tells the kind of a question. model: the language model, where one is configured and answers in time.",
+    )
+    understanding_ms: int = Field(
+        default=400, ge=10, le=60_000, description="Milliseconds of the deadline for a language model; then the rules answer."
     )
     hypotheses: int = Field(default=2, ge=1, le=5, description="Made-up answers of one question.")
     least_confidence: float = Field(default=0.5, ge=0, le=1, description="Items that are less certain are left out.")

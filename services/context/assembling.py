@@ -31,6 +31,7 @@ from services.context.caching import Answers, HotTiers, Ticket
 from services.context.material import Material, hot_items, material_of, readable_turns
 from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
+from services.context.understanding import Reading, Understanding
 
 # Of a tier that was not asked: it has nothing to vouch for.
 NOT_ASKED = 1 << 62
@@ -63,7 +64,7 @@ class Assembling:
 
     def __init__(
         self, link: LinkPort, settings: ContextSettings, tables: ReadingTables, counter: TokenCounter, health: TierHealth,
-        answers: Answers, hot: HotTiers, clock: Clock, courtesy: Courtesy,
+        answers: Answers, hot: HotTiers, clock: Clock, courtesy: Courtesy, understanding: Understanding,
     ) -> None:  # fmt: skip
         self._link = link
         self._settings = settings
@@ -74,6 +75,7 @@ class Assembling:
         self._hot = hot
         self._clock = clock
         self._courtesy = courtesy
+        self._understanding = understanding
         self._count: Count = counter.count
         words: LanguageTable = tables.words
         self._function_words = frozenset().union(*words.function_words.values(), ("user", "users", "s"))
@@ -90,7 +92,7 @@ class Assembling:
             del answer.timings[:]
             answer.timings.extend(timings(watch))
             return Assembled(answer, kept.items)
-        plan = self._plan(request, watch)
+        plan = self._plan(event, request, watch)
         asked = self._ask(event, request, plan, watch, ticket)
         started = monotonic()
         chosen, dropped = self._choose(request, plan, asked.material)
@@ -101,21 +103,22 @@ class Assembling:
         answer = self._tell(request, plan, asked, fitted, [*dropped, *fitted.dropped])
         answer.timings.extend(timings(watch, asked.found.timings if asked.found is not None else ()))
         # Nobody tells this process when a preference or a consent changes.
-        if not asked.degraded and not request.patterns:
+        if not asked.degraded and not request.patterns and not plan.missed:
             self._answers.keep(ticket, answer, fitted.items, asked.settled, [*_begins(asked), asked.mood.until_us])
         return Assembled(answer, fitted.items)
 
-    def _plan(self, request: context_pb2.ContextRequest, watch: Stopwatch) -> Plan:
+    def _plan(self, event: Event, request: context_pb2.ContextRequest, watch: Stopwatch) -> Plan:
         started = monotonic()
         gate = small_talk(request.query, self._tables.phrases.values())
         watch.note("gate", started)
         started = monotonic()
-        intent = "general" if gate else self._tables.routing.intent(request.query)
+        reading = Reading() if gate else self._understanding.read(event, request.query, watch)
+        intent = "general" if gate else reading.intent or self._tables.routing.intent(request.query)
         parts = () if gate or self._settings.parts < 2 else self._tables.routing.parts(request.query, self._settings.parts)
         dated = bool(request.as_of_us or request.known_as_of_us)
         plan = plan_context(request.query, gate, intent, parts, self._settings, dated=dated)
         watch.note("route", started)
-        return plan
+        return replace(plan, passages=reading.passages, read_by=reading.read_by, missed=reading.missed)
 
     def _ask(self, event: Event, request: context_pb2.ContextRequest, plan: Plan, watch: Stopwatch, ticket: Ticket) -> _Asked:
         settings = self._settings
@@ -135,7 +138,7 @@ class Assembling:
             hypotheses = (
                 self._tables.routing.hypotheses(request.query, language, settings.hypotheses)
                 if settings.expansion == "templates" and plan.questions
-                else ()
+                else plan.passages
             )
             question = questions.candidates_question(
                 request, plan, scopes, hypotheses, settings.hot if hot is None else None,
@@ -262,6 +265,7 @@ class Assembling:
             model=asked.found.model if asked.found is not None else "", tokenizer=self._counter.name,
             items=[item_message(item, self._settings.item_characters) for item in fitted.items],
             valence=asked.mood.valence, mood_from=asked.mood.told_by,
+            understood_by=plan.read_by, not_understood=plan.missed,
         )  # fmt: skip
         if request.explain:
             answer.dropped.extend(semantic_pb2.DroppedItem(id=id_, rule=rule) for id_, rule in dropped)

@@ -18,6 +18,7 @@ from services.context.disclosing import Disclosing
 from services.context.searching import Searching
 from services.context.tables import load_reading_tables
 from services.context.tiers import TierHealth
+from services.context.understanding import Understanding
 from services.context.unified import Unified
 from services.context.usage import UseReports
 
@@ -80,7 +81,10 @@ def build(ports: Ports) -> ContextHandlers:
     # Before any question comes: one connection brings both, in the order in which the broker sent them.
     heard = ports.link.subscribe(watched_topics(), watch.hear)
     ports.link.on_connect = watch.forget
-    assembling = Assembling(ports.link, settings, tables, counter, health, answers, hot, ports.clock, ports.courtesy)
+    understanding = Understanding(ports.link, settings, health)
+    assembling = Assembling(
+        ports.link, settings, tables, counter, health, answers, hot, ports.clock, ports.courtesy, understanding
+    )
     reports = UseReports(
         ports.link, ports.clock, settings.feedback_queue, settings.full_score, settings.feedback_ms, ports.courtesy.give_way
     )

@@ -20,6 +20,7 @@ from aico_memory.runtime.ports import Ports
 if TYPE_CHECKING:
     from aico_memory.models.llm.extractor import Extractor, Reading
     from aico_memory.models.llm.summariser import Summariser
+    from aico_memory.models.llm.understander import Understander
 
 RULES = "rules"
 _MOST_MS = 2**31
@@ -29,10 +30,12 @@ class Extraction:
     """Answers questions about messages; without an extractor it says that, and why."""
 
     def __init__(
-        self, extractor: Extractor | None, reason: str, stop: threading.Event, summariser: Summariser | None = None
-    ) -> None:
+        self, extractor: Extractor | None, reason: str, stop: threading.Event, summariser: Summariser | None = None,
+        understander: Understander | None = None,
+    ) -> None:  # fmt: skip
         self._extractor = extractor
         self._summariser = summariser
+        self._understander = understander
         self._reason = reason
         self._stop = stop
 
@@ -54,6 +57,18 @@ class Extraction:
             text=told.text, answered_by=told.answered_by, degraded=told.degraded, model=told.model,
             prompt_hash=told.prompt_hash, milliseconds=told.milliseconds, prompt_tokens=told.prompt_tokens,
             answer_tokens=told.answer_tokens,
+        )  # fmt: skip
+
+    def understand(self, event: Event) -> extraction_pb2.Understanding:
+        """The kind of a question and texts that could answer it; without a model why there is neither."""
+        if self._understander is None:
+            return extraction_pb2.Understanding(answered_by=RULES, degraded=self._reason)
+        request: extraction_pb2.UnderstandRequest = event.message
+        found = self._understander.understand(request.query, request.passages, request.event_id)
+        return extraction_pb2.Understanding(
+            intent=found.intent, passages=found.passages, answered_by=found.answered_by, degraded=found.degraded,
+            model=found.model, prompt_hash=found.prompt_hash, milliseconds=found.milliseconds,
+            prompt_tokens=found.prompt_tokens, answer_tokens=found.answer_tokens,
         )  # fmt: skip
 
     def status(self) -> dict[str, object]:
@@ -86,13 +101,14 @@ def open_extraction(ports: Ports, environment: Mapping[str, str] = os.environ) -
     from aico_memory.models.llm.extractor import Extractor
     from aico_memory.models.llm.operations import OperationsLog
     from aico_memory.models.llm.summariser import Summariser
+    from aico_memory.models.llm.understander import Understander
 
     log = OperationsLog(ports.home.logs, settings.log_bytes, settings.log_files)
     chat = ChatEndpoint(endpoint, settings, stop)
     asking = Asking(chat, settings, log, ports.clock, ports.vault.namer("operations"))
     extractor = Extractor(asking, settings, load_formation_tables(ports.home), load_gazetteer(ports.home))
     ports.log.info("language model on", endpoint_host=endpoint.host, model=settings.model, prompt=extractor.prompt_hash)
-    return Extraction(extractor, "", stop, Summariser(asking, settings))
+    return Extraction(extractor, "", stop, Summariser(asking, settings), Understander(asking, settings))
 
 
 def reading_message(reading: Reading) -> extraction_pb2.Extraction:

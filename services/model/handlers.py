@@ -57,6 +57,7 @@ class ModelHandlers(Handlers):
                 topic_of(model_pb2.AnalyseRequest).name: self._on_analyse,
                 topic_of(extraction_pb2.ExtractRequest).name: lambda event, _: extraction.answer(event),
                 topic_of(extraction_pb2.SummariseRequest).name: lambda event, _: extraction.summarise(event),
+                topic_of(extraction_pb2.UnderstandRequest).name: lambda event, _: extraction.understand(event),
             }
         )
         labels.learn(embedder.model, embedder.languages, lambda texts: self._queue.submit(texts, interactive=False).result())

@@ -262,6 +262,8 @@ class ContextAnswer(_message.Message):
     CACHED_FIELD_NUMBER: _builtins.int
     VALENCE_FIELD_NUMBER: _builtins.int
     MOOD_FROM_FIELD_NUMBER: _builtins.int
+    UNDERSTOOD_BY_FIELD_NUMBER: _builtins.int
+    NOT_UNDERSTOOD_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     tokens: _builtins.int
     model: _builtins.str
@@ -273,6 +275,9 @@ class ContextAnswer(_message.Message):
     valence: _builtins.float
     """Feeling of whoever asks that was reckoned with, -1..1, and who told it: request | conversation, empty: nobody."""
     mood_from: _builtins.str
+    understood_by: _builtins.str
+    """Where a language model was to read the question: its name, or rules; and why it is the rules that did."""
+    not_understood: _builtins.str
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___ContextItem]: ...
     @_builtins.property
@@ -301,10 +306,12 @@ class ContextAnswer(_message.Message):
         cached: _builtins.bool = ...,
         valence: _builtins.float = ...,
         mood_from: _builtins.str = ...,
+        understood_by: _builtins.str = ...,
+        not_understood: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "degraded", b"degraded", "dropped", b"dropped", "intent", b"intent", "items", b"items", "model", b"model", "mood_from", b"mood_from", "parts", b"parts", "text", b"text", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens", "valence", b"valence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "degraded", b"degraded", "dropped", b"dropped", "intent", b"intent", "items", b"items", "model", b"model", "mood_from", b"mood_from", "not_understood", b"not_understood", "parts", b"parts", "text", b"text", "timings", b"timings", "tokenizer", b"tokenizer", "tokens", b"tokens", "understood_by", b"understood_by", "valence", b"valence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

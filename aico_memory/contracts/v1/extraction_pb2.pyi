@@ -317,6 +317,82 @@ class Summary(_message.Message):
 Global___Summary: _TypeAlias = Summary  # noqa: Y015
 
 @_typing.final
+class UnderstandRequest(_message.Message):
+    """What kind of question it is, and texts that could answer it. Answered by the model service, as an extraction is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    PASSAGES_FIELD_NUMBER: _builtins.int
+    event_id: _builtins.bytes
+    """Of the request that asks."""
+    query: _builtins.str
+    passages: _builtins.int
+    """Most texts; 0: none."""
+    def __init__(
+        self,
+        *,
+        event_id: _builtins.bytes = ...,
+        query: _builtins.str = ...,
+        passages: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_id", b"event_id", "passages", b"passages", "query", b"query"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnderstandRequest: _TypeAlias = UnderstandRequest  # noqa: Y015
+
+@_typing.final
+class Understanding(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INTENT_FIELD_NUMBER: _builtins.int
+    PASSAGES_FIELD_NUMBER: _builtins.int
+    ANSWERED_BY_FIELD_NUMBER: _builtins.int
+    DEGRADED_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    PROMPT_HASH_FIELD_NUMBER: _builtins.int
+    MILLISECONDS_FIELD_NUMBER: _builtins.int
+    PROMPT_TOKENS_FIELD_NUMBER: _builtins.int
+    ANSWER_TOKENS_FIELD_NUMBER: _builtins.int
+    intent: _builtins.str
+    """Empty where the model gave no usable answer."""
+    answered_by: _builtins.str
+    """Name of the model; "rules" where it gave no usable answer."""
+    degraded: _builtins.str
+    """Why it is "rules", as in Extraction; else empty."""
+    model: _builtins.str
+    prompt_hash: _builtins.str
+    milliseconds: _builtins.float
+    prompt_tokens: _builtins.int
+    answer_tokens: _builtins.int
+    @_builtins.property
+    def passages(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        intent: _builtins.str = ...,
+        passages: _abc.Iterable[_builtins.str] | None = ...,
+        answered_by: _builtins.str = ...,
+        degraded: _builtins.str = ...,
+        model: _builtins.str = ...,
+        prompt_hash: _builtins.str = ...,
+        milliseconds: _builtins.float = ...,
+        prompt_tokens: _builtins.int = ...,
+        answer_tokens: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer_tokens", b"answer_tokens", "answered_by", b"answered_by", "degraded", b"degraded", "intent", b"intent", "milliseconds", b"milliseconds", "model", b"model", "passages", b"passages", "prompt_hash", b"prompt_hash", "prompt_tokens", b"prompt_tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Understanding: _TypeAlias = Understanding  # noqa: Y015
+
+@_typing.final
 class SummaryTold(_message.Message):
     """A summary in a model's words, taken up where the text that it was made of still stands.
     Part of a recording, because the model is not: a replay has the same text without asking it again.

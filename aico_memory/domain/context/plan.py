@@ -29,6 +29,10 @@ class Plan:
     historical: bool = False
     # The question, then its parts.
     questions: tuple[str, ...] = ()
+    # Made-up answers of a language model; who read the question where one was asked, and why it was the rules.
+    passages: tuple[str, ...] = ()
+    read_by: str = ""
+    missed: str = ""
 
 
 def plan_context(
