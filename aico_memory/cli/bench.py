@@ -229,6 +229,7 @@ def retrieval(
     from aico_memory.bench.retrieval.local import open_workshop
     from aico_memory.bench.retrieval.report import as_json, as_text
     from aico_memory.bench.retrieval.run import Plan, run_retrieval
+    from aico_memory.models.question_tables import load_routing
     from aico_memory.models.ranking_tables import load_profiles
     from aico_memory.paths import find_home
 
@@ -241,7 +242,7 @@ def retrieval(
     with progress_of(face) as progress:
         progress("loading the embedding model")
         workshop = open_workshop(home)
-        outcome = run_retrieval(plan, workshop, load_profiles(home), progress)
+        outcome = run_retrieval(plan, workshop, load_profiles(home), load_routing(home), progress)
     result = as_json(describe_machine(), plan, outcome, workshop.model)
     face.show(result, lambda shown: face.write(as_text(shown)))
     exit_where_missed(result)

@@ -11,6 +11,7 @@ from aico_memory.cli.face import SHARED, SHARED_FLAGS
 WORDS = {
     "behavior": "skills select-skill apply-skill consent feedback",
     "bench": "bench",
+    "bench_context": "bench",
     "bench_deployment": "bench",
     "bench_index": "bench",
     "bench_skills": "bench",

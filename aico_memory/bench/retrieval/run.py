@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from aico_memory.bench.retrieval.by_intent import learned_by_intent, scored_by_intent, specified_by_intent
 from aico_memory.bench.retrieval.data import (
     LANGUAGES,
     Collection,
@@ -17,6 +18,7 @@ from aico_memory.bench.retrieval.learned import FAMILIES, LEARNED, leave_one_out
 from aico_memory.bench.retrieval.local import Tabulated, Workshop, ranked, tabulated
 from aico_memory.bench.retrieval.scoring import DEPTH, Scores, by_category, mean, score
 from aico_memory.bench.retrieval.through_bus import Deployment, deployed
+from aico_memory.domain.context.routing import Routing
 from aico_memory.domain.retrieval.ranking import Profile
 
 Progress = Callable[[str], None]
@@ -54,7 +56,9 @@ class Outcome:
     degraded: int = 0
 
 
-def run_retrieval(plan: Plan, workshop: Workshop, profiles: Mapping[str, Profile], progress: Progress) -> Outcome:
+def run_retrieval(
+    plan: Plan, workshop: Workshop, profiles: Mapping[str, Profile], routing: Routing, progress: Progress
+) -> Outcome:
     """Measure what is asked for; `profiles` are the shipped ones."""
     outcome = Outcome()
     sets = [load_passages(plan.data, language) for language in plan.languages]
@@ -75,6 +79,16 @@ def run_retrieval(plan: Plan, workshop: Workshop, profiles: Mapping[str, Profile
             left = [name for name in LEARNED if name not in gone]
             without = leave_one_out(samples, lambda _: None, left)
             outcome.ablation[f"without {family}"] = _scored_here(conversations, entries, without)
+        progress("learning with recency")
+        recent = leave_one_out(samples, lambda _: None, [*LEARNED, "recency"])
+        outcome.ablation["with recency"] = _scored_here(conversations, entries, recent)
+        progress("learning by the kind of question")
+        intents = {one.name: [routing.intent(question.text) for question in one.questions] for one in conversations}
+        for title, choice in (
+            ("learned by intent", learned_by_intent(samples, intents, unseen)),
+            ("the specification's weights by intent", specified_by_intent(unseen)),
+        ):
+            outcome.ablation[title] = scored_by_intent(conversations, entries, routing, choice, SCORED)
     if plan.in_process:
         _in_process(outcome, workshop, profiles, conversations, entries, unseen, [*sets, *wishes], progress)
     else:

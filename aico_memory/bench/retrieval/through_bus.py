@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -42,6 +42,10 @@ class Deployment:
             self._said.update((event, message.id) for event, message in zip(events, said, strict=True))
         progress(f"{collection.name}: waiting until everything is indexed")
         self._client.flush(_FLUSH_SECONDS)
+
+    def said(self, events: Iterable[str]) -> list[str]:
+        """The ids in their set of the messages that these events were."""
+        return [self._said[event] for event in events if event in self._said]
 
     def ranked(self, collection: Collection, questions: Sequence[Question], profile: str) -> Iterator[list[str]]:
         """For each question the ids of the messages found, best first, each once."""

@@ -41,7 +41,7 @@ def test_the_table_says_what_the_modules_register() -> None:
     [
         (["up", "--detach"], {"lifecycle"}),
         (["--home", "status", "--json", "down"], {"lifecycle"}),
-        (["--home=/x", "bench", "system"], {"bench", "bench_deployment", "bench_index", "bench_skills"}),
+        (["--home=/x", "bench", "system"], {"bench", "bench_context", "bench_deployment", "bench_index", "bench_skills"}),
         (["nothing-of-this-name"], set(WORDS)),
         (["--help"], set(WORDS)),
         (["--help", "add"], set(WORDS)),
