@@ -36,6 +36,7 @@ _INFLECT: Mapping[str, Callable[[list[str]], Forms]] = {
 }  # fmt: skip
 T = TypeVar("T")
 _GROUPS = (
+    "for_a_time", "plural_copulas", "lives", "lives_in", "moves_out",
     "speaker", "pronouns", "subjects", "possessives", "own", "determiners", "tails", "prepositions", "stops", "adverbs", "openers",  # noqa: E501
     "empty", "favourites", "name_nouns", "professions", "no_values", "no_open", "sudden", "nouns_too", "participles", "once",
     "reflexives", "first_verbs", "events", "copulas", "perish", "announced", "switches", "naming_verbs", "provinces",
@@ -55,6 +56,7 @@ _GROUPS = (
     "light", "which", "places", "also", "listing", "negates", "only",
 )  # fmt: skip
 _MARKS = (
+    "afterwards", "with_us", "has_new",
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
     "ended", "change", "leaving", "apposition",
     "unsaid",
@@ -223,7 +225,8 @@ def _calendar(content: Mapping[str, Any]) -> Calendar:
         for name in ("weekdays", "months", "units", "numbers", "days", "steps")
     }
     forms = {name: tuple(part) for name, part in content["forms"].items()}
-    cues = frozenset(words["weekdays"]) | frozenset(words["months"]) | frozenset(words["units"]) | frozenset(words["days"])
+    words["seasons"] = {str(word): int(month) for word, month in content.get("seasons", {}).items()}
+    cues = frozenset().union(*(words[name] for name in ("weekdays", "months", "units", "days", "seasons")))
     return Calendar(**words, forms=forms, cues=cues)
 
 

@@ -16,6 +16,8 @@ class Speech:
     text: str
     # "" | correct | retract
     act: str = ""
+    # The correction stands in a "X, not Y" alone; no word before it says that anything was wrong.
+    contrasted: bool = False
     # "Actually", which corrects only where nothing speaks of a change.
     weak: bool = False
     # "not X but Y": X
@@ -151,6 +153,7 @@ def _contrast(speech: Speech, grammar: Grammar) -> None:
             # "No longer X but Y": both were true, one after the other.
             speech.act = ""
             return
+        speech.contrasted = not speech.act
         speech.act = speech.act or "correct"
         if len(before.split()) <= 1:
             speech.elliptic = new

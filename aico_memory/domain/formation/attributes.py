@@ -65,9 +65,9 @@ def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[
     several = False
     if bare not in grammar.relations:
         singular = next(
-            (bare.removesuffix(end) for end in ("n", "en", "e", "s") if bare.removesuffix(end) in grammar.relations), ""
+            (bare.removesuffix(end) for end in ("n", "en", "nen", "e", "s") if bare.removesuffix(end) in grammar.relations), ""
         )
-        several = bool(singular) and grammar.parser == "english"
+        several = bool(singular) and (grammar.parser == "english" or bare.endswith("innen"))
         bare = grammar.synonyms.get(singular, singular) or bare
     for candidate in (noun, bare):
         if name := tables.nouns.get((grammar.code, candidate)):
@@ -200,7 +200,13 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
     ):
         yield Found(party.subject, "state", value, True, "fact")
         return
-    yield Found(party.owner, own[0], value, own[1], own[2])
+    yield Found(party.owner, own[0], value, own[1] and not (relation and _are_several(frame, grammar)), own[2])
+
+
+def _are_several(frame: Frame, grammar: Grammar) -> bool:
+    """ "Meine Mitbewohner sind Fritz und Aylin": the verb tells the plural where the noun has none of its own."""
+    said = lower_in(frame.text, grammar.code).split()
+    return grammar.parser == "german" and any(word in grammar.words["plural_copulas"] for word in said)
 
 
 @lru_cache(maxsize=8)

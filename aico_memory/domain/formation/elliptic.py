@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aico_memory.domain.formation.acts import Speech
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.judging import MAX_TEXT, bare, unsettled
@@ -29,16 +30,30 @@ def elliptic(
         return []
     old = object_key(bare(speech.corrected, grammar), grammar) if speech.corrected else ""
     before = [
-        fact for fact in earlier() if alike(fact.value, value, tables, grammar) or (old and same_words(old, fact.object_key))
+        fact
+        for fact in earlier()
+        if alike(fact.value, _without_noun(value, fact.predicate, grammar), tables, grammar)
+        or (old and same_words(old, fact.object_key))
     ]
     meant = [fact for fact in before if old and (old in fact.object_key or fact.object_key in old)] or before
     if not meant:
         return [unsettled("correct", value, old, grammar, said_at_us, sentence)] if old else []
     fact = meant[-1]
-    value = other_number(fact.value, value) or value
+    if speech.contrasted and old and not same_words(old, fact.object_key):
+        # "Tacos for lunch. Fine, not great": what is denied was never told, and what it would be of only the store can know.
+        return [unsettled("correct", value, old, grammar, said_at_us, sentence)]
+    value = other_number(fact.value, value) or _without_noun(value, fact.predicate, grammar)
     return [
         replace(
             fact, value=value, object_key=object_key(value, grammar), act="correct", corrected=old or fact.object_key,
             text=squeeze(fact.text.replace(fact.value, value))[:MAX_TEXT], excerpt=sentence[:300], valid_from_us=said_at_us,
         )
     ]  # fmt: skip
+
+
+def _without_noun(value: str, predicate: str, grammar: Grammar) -> str:
+    """ "Size 43" of a shoe size: the number, without the noun that says what it is a number of."""
+    first, _, number = value.partition(" ")
+    noun = lower_in(first, grammar.code)
+    named = noun.isalpha() and number[:1].isdigit() and predicate.startswith(ATTRIBUTE) and predicate.endswith(noun)
+    return number if named else value

@@ -17,7 +17,7 @@ _HAVE = frozenset(["have", "has", "had", "having"])
 _DO = frozenset(["do", "does", "did"])
 _MODALS = frozenset(["will", "would", "can", "could", "should", "must", "might", "may", "shall"])
 _UNREAL = frozenset(["would", "could", "should", "might", "may", "must"])
-_HEADING = 3
+_HEADING = 6
 _SPEAKERS = frozenset(["i", "we", "you", "they"])
 _FINITE_PAST = frozenset(["was", "were", "had", "did"])
 _INTENTIONS = frozenset(["want", "plan", "intend", "hope", "decide", "like", "need"])
@@ -76,8 +76,8 @@ def _opens_clause(text: str, grammar: Grammar) -> bool:
     first = lowered[0]
     if first in grammar.words["pronouns"] or first in _DO | _MODALS | _HAVE or first in {"am", "is", "are", "was", "were"}:
         return True
-    if first == "never" and len(lowered) > 1 and grammar.tenses.get(lowered[1]):
-        # "…, never watched it"
+    if first == "never" and len(lowered) > 1 and (grammar.tenses.get(lowered[1]) or lowered[1] in _HAVE | _BE | _DO):
+        # "…, never watched it", "and never has a day off"
         return True
     if first in {"who", "which", "that", "not"}:
         return first != "not" or (len(lowered) > 1 and lowered[1] in grammar.words["pronouns"])

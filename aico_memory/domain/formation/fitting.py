@@ -12,6 +12,8 @@ TAKEN = frozenset({"plays", "eats", "drinks", "owns", "uses", "hobby", "does"})
 # Values that may begin with a preposition ("mit Milch", "unter dem Bett").
 PREPOSED = frozenset({"manner", "location", "time", "status", "work_mode", "progress"})
 EMPLOYER, HOME, PROJECT = "employer", "home_city", "project"
+CAR = "car"
+_THERE = frozenset({"home", "there", "here", "everyone", "you", "past"})
 _DONE, _TITLES = ("past", "participle"), ("dr ", "dr. ", "doctor ", "prof ", "prof. ")
 _WHOM = frozenset({"him", "her", "them", "me", "us", "someone", "somebody"})
 
@@ -43,6 +45,9 @@ def fits(
     hollow = grammar.words["prepositions"] | grammar.words["determiners"]
     if value and grammar.parser == "english" and all(lower_in(word, grammar.code) in hollow for word in value.split()):
         # "Speaking of which", "I worked on it for a while".
+        return False
+    if predicate.name == CAR and grammar.parser == "english" and first[0] in _WHOM | grammar.words["particles"] | _THERE:
+        # "The ads were driving me mad", "drove out to the coast".
         return False
     if predicate.name == PROJECT and lower_in(value, grammar.code) in predicate.surfaces[grammar.code].nouns:
         # "I've been working on a project lately": which one is not said.

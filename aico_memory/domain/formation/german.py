@@ -60,6 +60,8 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     subordinate = lowered[0] in SUBORDINATE and (lowered[0] not in _ALSO_PREPOSITIONS or is_finite(words[-1], grammar))
     if subordinate:
         words, lowered = words[1:], lowered[1:]
+    # "Dafür wohnt jetzt Nele …": behind an adverb and the verb stands who does it, and nobody is taken from before.
+    inverted = len(words) > 1 and lowered[0] in grammar.words["adverbs"] and is_finite(words[1], grammar)
     words = _clean(frame, words, grammar)
     if not words:
         return None
@@ -84,7 +86,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     lemma = grammar.verbs.get(form, form)
     front, middle = words[:finite], words[finite + 1 :]
     low_front = lowered[0]
-    subject, rest = _subject(front, middle, grammar, party, before, subordinate)
+    subject, rest = _subject(front, middle, grammar, party, None if inverted else before, subordinate)
     if subject is None and (form in _FIRST_PERSON or (form.endswith("e") and grammar.tenses.get(form) == "present")):
         # "…, habe mir ein Rad geholt": the ending names the speaker.
         subject = Party()

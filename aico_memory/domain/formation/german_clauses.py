@@ -17,6 +17,8 @@ _SPOKEN_ALONE = re.compile(
     r"(?:mein|unser|Mein|Unser)\w* (?:[a-zäöü]+ )?[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ]\w+)? "
     r"(?:ist|sind|heißt|lautet|hat|haben|wohnt|arbeitet|kommt) )"
 )
+# Words of what stands before a colon and has no verb.
+_HEADING = 6
 SUBORDINATE = frozenset(
     ["weil", "dass", "da", "obwohl", "wobei", "nachdem", "bevor", "als", "wo", "während", "damit", "ob", "wenn"]
 )
@@ -36,6 +38,10 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
         if match.group().strip(" ,") == "und" and (whole := gapped(left, right, grammar)):
             return [*parts, left, whole]
         told = _finite(left, grammar) or _third(left, grammar)
+        if match.group() == ": " and not told and len(left.split()) <= _HEADING and _is_told(right, grammar):
+            # "Post vom Vermieter: Ab April …"
+            start = match.end()
+            continue
         closed = any(grammar.verbs.get(lower(trim(word))) in (HAVE, BE, WILL) for word in left.split())
         after = _up_to_connective(right)
         third = _opens_with_third(after, grammar) or (not closed and _third(after, grammar))
@@ -44,6 +50,12 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
             word = match.group().strip(" ,;")
             start = match.end() - (len(word) + 1 if word in SUBORDINATE else 0)
     return [*parts, sentence[start:]]
+
+
+def _is_told(text: str, grammar: Grammar) -> bool:
+    """Whether a sentence begins here: what opens with its verb asks, orders or lists."""
+    words = [trim(word) for word in text.split() if trim(word)]
+    return len(words) > 2 and not is_finite(words[0], grammar) and _finite(text, grammar)
 
 
 def _up_to_connective(text: str) -> str:

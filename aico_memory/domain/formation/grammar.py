@@ -29,6 +29,8 @@ class Calendar:
     forms: Mapping[str, tuple[str, ...]]
     # Words without which no message is searched for dates; built from the rest.
     cues: frozenset[str] = frozenset()
+    # Season -> the month in which it begins.
+    seasons: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ def judge(  # noqa: PLR0912, PLR0915
         return []
     if frame.negated:
         if (
-            (speech.denied and not frame.ended)
+            # "I don't like olives at all" is what one dislikes, and no lie told before.
+            (speech.denied and not frame.ended and not found.opposite)
             or (frame.never and (frame.past or frame.perfect))
             or (speech.act in ("correct", "retract") and not frame.ended)
             or (frame.future and not frame.ended)

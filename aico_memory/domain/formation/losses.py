@@ -1,4 +1,4 @@
-"""What ends because it is gone: "my dog died", "my car was stolen", "Anna left me", "I sold my car"."""
+"""What ends because it is gone, and who comes in its place: "my dog died", "my car was stolen", "Anna left me"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTNER, REPLACED = "partner", "replaced"
 FEES = frozenset({"fee", "fees", "price"})
 
 
-def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:  # noqa: PLR0912
+def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:  # noqa: PLR0912, PLR0915
     """The ends that a clause about somebody or something else tells; nothing where it tells none."""
     if frame.negated:
         return
@@ -35,13 +35,20 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
                 # "Oleg replaces Renate": whatever she was.
                 yield Found(SPEAKER, REPLACED, party.name, False, "fact", left=found["old"])
                 return
-        if frame.verb in grammar.words["moves"] and first in ("out", "away") and frame.verb != "relocate":
+        away = frame.verb in grammar.words["moves"] and first in ("out", "away") and frame.verb != "relocate"
+        if away or (frame.verb in grammar.words["moves_out"] and not first):
             # Who shares the flat does so no longer; of anybody else it ends nothing.
             for noun in sorted(grammar.words["sharing"]):
                 name, single, kind = predicate_of(noun, tables, grammar)
                 yield Found(SPEAKER, name, party.name, single, kind, act="end")
             yield Found(SPEAKER, "lives_with", party.name, False, "fact", act="end")
             yield Found(party.subject, "home_city", "", True, "profile", act="end")
+            return
+        if frame.verb in grammar.words["lives"] and any(mark.search(frame.text) for mark in grammar.marks["with_us"]):
+            # "Petra lives with us": who shares the flat, whether friend or lodger.
+            for noun in sorted(grammar.words["lives_in"]):
+                name, _, kind = predicate_of(noun, tables, grammar)
+                yield Found(SPEAKER, name, party.name, False, kind)
             return
         if frame.verb in grammar.words["deserts"] and first in ("", "me", "us", "mich", "uns"):
             yield Found(SPEAKER, PARTNER, party.name, True, "profile", act="end")

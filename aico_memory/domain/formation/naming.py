@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from aico_memory.domain.formation.appositions import told_by_its_noun
 from aico_memory.domain.formation.attributes import (
     LOCATION,
     TIME,
@@ -35,6 +36,8 @@ MAX_VALUE_WORDS = 12
 # "sprint @i toplantısı": the mark of a case inside a noun phrase.
 _CASE = re.compile(r"@\w+ ?")
 DOES, ROLE, SCHOOL = "does", "role", "school"
+# What somebody takes is theirs, where the dog that "my wife has" is one's own.
+DOSE = "dose"
 
 
 def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> list[Found]:
@@ -50,7 +53,7 @@ def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, gr
     if stands := progress_of(frame, tables, grammar):
         return [*found, stands]
     main = list(losses(frame, tables, grammar)) or list(attribute(frame, phrases, tables, grammar))
-    main = main or list(_apposition(frame, tables, grammar))
+    main = main or list(told_by_its_noun(frame, tables, grammar))
     main = main or _specific(list(_patterns(frame, phrases, tables, grammar)), tables)
     if not main:
         main = list(_open(frame, phrases, tables, grammar))
@@ -120,24 +123,6 @@ def _beside(frame: Frame, grammar: Grammar, tables: FormationTables) -> Iterator
             noun = lower_in(" ".join(words[at + 1 : end]), grammar.code)
             predicate, single, kind = predicate_of(grammar.synonyms.get(noun, noun), tables, grammar)
             yield Found(SPEAKER, predicate, trim(" ".join(names[:2])), single, kind, act="alias")
-
-
-def _apposition(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
-    """ "I bought a new car, a Kia": the noun says what it is, the name which one."""
-    if frame.negated or frame.verb not in ("have", "get", "buy", "adopt", "own", "drive", "use", "haben", "kaufen", "bekommen", "holen",  # noqa: E501
-                                           "adoptieren", "fahren", "zulegen"):  # fmt: skip
-        return
-    for mark in grammar.marks["apposition"]:
-        if match := mark.match(frame.rest):
-            noun = lower_in(match["n"], grammar.code)
-            if (grammar.code, noun) not in tables.nouns and (grammar.code, noun.split()[-1]) in tables.nouns:
-                # "An Android phone, a Pixel 7" is the phone.
-                noun = noun.split()[-1]
-            value = shorten(cut(match["v"], grammar), grammar)
-            yield Found(frame.subject.subject, *_noun_fields(noun, value, tables, grammar))
-            if is_a(noun, "animal", tables, grammar):
-                yield Found(frame.subject.subject, "pet", noun, False, "fact")
-            return
 
 
 def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
@@ -250,7 +235,8 @@ def _match(
                 continue
             noun = lower_in(shorten(_CASE.sub("", groups.get("n") or ""), grammar), grammar.code)
             value = without_relation(value, grammar) if predicate.relation else value
-            if groups.get("n") and not noun:
+            if groups.get("n") and (not noun or (predicate.name == DOSE and noun in grammar.words["no_values"])):
+                # "Take 10 mg of something": of what is not said.
                 continue
             if not fits(pattern, predicate, value, noun, (groups.get("x") or "").strip(), tables, grammar) or (
                 # "Rent is 800."
@@ -266,7 +252,7 @@ def _match(
                 return Found(noun, predicate.name, value, True, "fact", pattern.act)
             if noun:
                 folks = frame.subject.noun in grammar.words["people"] or frame.subject.noun in grammar.relations
-                if folks and not frame.subject.name and not _has_its_own(frame, grammar):
+                if folks and not frame.subject.name and predicate.name != DOSE and not _has_its_own(frame, grammar):
                     # "The kids renamed the puppy".
                     return Found(SPEAKER, *_noun_fields(noun, value, tables, grammar), pattern.act)
                 return Found(frame.subject.subject, *_noun_fields(noun, value, tables, grammar), pattern.act)

@@ -138,7 +138,7 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
     event = lowered[0] in grammar.words["events"]
     if grammar.parser != "english":
         # English writes its compounds apart: Dermot is no MOT.
-        event = lowered[0].endswith(tuple(grammar.words["events"]))
+        event = any(lowered[0].removesuffix(plural).endswith(tuple(grammar.words["events"])) for plural in ("", "n", "en", "e"))
     if len(words) == 1 and event and words[0][:1].isupper():
         # "Chorprobe ist immer dienstags."
         return Party(owner=owner, noun=lowered[0], possessed=True)

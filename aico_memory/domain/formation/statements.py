@@ -11,6 +11,7 @@ from itertools import chain
 from aico_memory.domain.formation import turkish
 from aico_memory.domain.formation.acts import Speech, read_speech
 from aico_memory.domain.formation.adding import added, by_what_was_told, what_it_replaces
+from aico_memory.domain.formation.afterwards import told_after, what_comes_after
 from aico_memory.domain.formation.elliptic import elliptic
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
@@ -122,6 +123,9 @@ def _sentence(  # noqa: PLR0912, PLR0915
     question = speech.text.endswith("?")
     phrases = find_times(lower_in(speech.text, grammar.code), grammar.calendar, grammar.code, said_at_us, zone)
     phrases = with_habits(speech.text, without_names(speech.text, phrases, grammar), grammar)
+    ends, later = told_after(speech.text, phrases, grammar)
+    if later:
+        speech.text, phrases = speech.text[:ends], [phrase for phrase in phrases if phrase.end <= ends]
     held = _hold(speech.text, phrases)
     before_that = partial(_earlier, result, grammar, tables, said_at_us, zone, recent)
     raw = [speech.text[phrase.start : phrase.end] for phrase in phrases]
@@ -177,6 +181,8 @@ def _sentence(  # noqa: PLR0912, PLR0915
                 # "I have a girlfriend now! Her name is Alba."
                 result.facts = [fact for fact in result.facts if fact not in facts or fact.predicate != "owns"]
                 result.last_party = Party(noun=noun, possessed=True)
+    if later:
+        result.facts.extend(what_comes_after(result.facts[before_facts:], later, grammar, said_at_us))
     if speech.taken_back and not any(like_case(fact.value, speech.taken_back) for fact in result.facts[before_facts:]):
         # "That about the allergy is wrong, the test was negative."
         told = [

@@ -11,6 +11,8 @@ from aico_memory.domain.formation.when import HABIT, TimePhrase
 from aico_memory.domain.memory import OPEN
 
 _DAY_US = 86_400_000_000
+# What is told to be for a season that is this near is so already ("back on vitamin D for the winter", in November).
+_SOON_US = 45 * _DAY_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,9 @@ def validity_of(  # noqa: PLR0912
         if phrase.kind == HABIT:
             continue
         span = phrase.bounds(past)
+        if phrase.kind == "until" and frame.perfect and frame.verb in grammar.words["for_a_time"]:
+            # "I've borrowed it until April": done, and to last.
+            span = phrase.future
         if phrase.kind == "from" and 0 <= said_at_us - phrase.past[0] < _DAY_US:
             # "From 1 April", said on that day.
             span = phrase.past
@@ -46,6 +51,9 @@ def validity_of(  # noqa: PLR0912
             since = phrase.past[0] if phrase.kind == "from" else start
         elif phrase.kind in ("until", "lasting"):
             until, bounded = span[1], True
+            if phrase.kind == "lasting" and (span[0] > said_at_us + _SOON_US or span[1] <= said_at_us):
+                # "For the summer", said long before it or after it.
+                start, named_start = span[0], True
             # "From 1 January to 30 June", said in between.
             start = since if start > until and since else start
         elif phrase.kind == "at" and not past and frame.verb in grammar.words["aims"]:

@@ -29,6 +29,8 @@ _DAY_ALONE = re.compile(r"(?:the )?(\d{1,2})(?:\.|st|nd|rd|th)")
 HABIT = "habit"
 DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
 _EDGES = ("end_words", "start_words", "middle_words")
+# Months of a season.
+_SEASON = 3
 _KINDS = ("since", "from", "until", "held", "lasting", "ago", "ahead", "at")
 
 
@@ -87,7 +89,7 @@ def _has_cue(lowered: str, calendar: Calendar) -> bool:
 def _resolved(kind: str, match: re.Match[str], calendar: Calendar, language: str, said: datetime) -> TimePhrase | None:
     parts = match.groupdict()
     now = to_us(said)
-    if kind in ("held", "lasting", "ago", "ahead"):
+    if kind in ("held", "lasting", "ago", "ahead") and not parts.get("season"):
         count = _number(parts.get("n") or "1", calendar)
         unit = calendar.units[parts["u"]]
         if count is None:
@@ -138,7 +140,7 @@ def _date(
 def _plain_date(
     parts: dict[str, str | None], calendar: Calendar, language: str, said: datetime, past: bool
 ) -> tuple[int, int] | None:
-    step_word = parts.get("step_day") or parts.get("step_month") or parts.get("step_unit")
+    step_word = parts.get("step_day") or parts.get("step_month") or parts.get("step_unit") or parts.get("step_season")
     step = calendar.steps.get(step_word) if step_word else None
     if exact := parts.get("exact"):
         moment = _calendar_date(exact, language, said.replace(tzinfo=None), past)
@@ -150,6 +152,8 @@ def _plain_date(
     if month := parts.get("month"):
         year = parts.get("year_of")
         return _span_of(_month(said, calendar.months[month], int(year) if year else None, step, past), MONTH)
+    if season := parts.get("season"):
+        return _season(said, calendar.seasons[season], step, past)
     if unit_word := parts.get("unit"):
         unit = calendar.units[unit_word]
         if unit == "hour":
@@ -184,6 +188,25 @@ def _month(said: datetime, month: int, year: int | None, step: int | None, past:
         elif (step == 1 and month <= said.month) or (step is None and not past and month < said.month):
             year += 1
     return datetime(year, month, 1, tzinfo=said.tzinfo)
+
+
+def _season(said: datetime, month: int, step: int | None, past: bool) -> tuple[int, int]:
+    """Three months from the first of `month`: the one that runs or comes next, or the newest that has begun where it is told
+    as past; "next" and "last" leave out the one that runs."""
+    first = _midnight(said).replace(month=month, day=1)
+    runs = [
+        (start, start + relativedelta(months=_SEASON))
+        for start in (first + relativedelta(years=year) for year in (-2, -1, 0, 1))
+    ]
+    if step == 1:
+        found = next(one for one in runs if one[0] > said)
+    elif step == -1:
+        found = next(one for one in reversed(runs) if one[1] <= said)
+    elif past:
+        found = next(one for one in reversed(runs) if one[0] <= said)
+    else:
+        found = next(one for one in runs if one[1] > said)
+    return to_us(found[0]), to_us(found[1])
 
 
 def _shifted(moment: datetime, unit: str, count: int) -> datetime:
@@ -285,10 +308,13 @@ def _compiled(calendar: Calendar) -> Iterator[tuple[str, re.Pattern[str]]]:
     step = f"(?:(?P<step_%s>{words(calendar.steps)}) )"
     edges = [word for group in _EDGES for word in calendar.forms.get(group, ())]
     opening = f"(?:(?P<edge>{words(edges)}){calendar.forms['edge'][0]})?" if "edge" in calendar.forms else ""
+    # A season alone is no date ("summer house"): it is named by its step, or by the words around it in a form of its own.
+    seasons = f"|{step % 'season'}(?P<season>{words(calendar.seasons)})" if calendar.seasons else ""
     date = (
         f"{opening}(?:(?P<exact>{'|'.join(exact)})|(?P<day>{words(calendar.days)})"
         f"|{step % 'day'}?(?P<weekday>{words(calendar.weekdays)})"
         f"|{step % 'month'}?(?P<month>{words(calendar.months)})(?: (?P<year_of>(?:19|20)\\d\\d))?"
+        f"{seasons}"
         f"|{step % 'unit'}(?P<unit>{words(calendar.units)})"
         f"|(?P<weekend>{words([word for word, unit in calendar.units.items() if unit == 'weekend'])})"
         f"|(?P<bare>{words(calendar.units)})"
@@ -297,5 +323,7 @@ def _compiled(calendar: Calendar) -> Iterator[tuple[str, re.Pattern[str]]]:
     for kind in _KINDS:
         for form in calendar.forms.get(kind, ()):
             body = form.replace("{d}", date).replace("{n}", rf"(?P<n>\d+|{words(calendar.numbers)})")
-            body = body.replace("{u}", f"(?P<u>{words(calendar.units)})")
+            body = body.replace("{u}", f"(?P<u>{words(calendar.units)})").replace(
+                "{s}", f"(?P<season>{words(calendar.seasons)})"
+            )
             yield kind, re.compile(rf"(?<![\w']){body}(?![\w])")

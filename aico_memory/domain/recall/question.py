@@ -18,6 +18,8 @@ from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.thesaurus import meant_by
 
 _GENITIVE = re.compile(r"[A-ZÄÖÜ]\w+[aeio]s")
+# How strongly a noun speaks for the predicate that it names.
+_NAMED = 1.2
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
@@ -73,12 +75,13 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
             continue
         best = _fit(surface.ask, asked)
         if best == 0 and surface.nouns and _any_of(surface.nouns).search(meant):
-            best = 1.2
+            best = _NAMED
         if best:
             predicates[name] = best
     for name in [one for one in predicates if 0 < predicates[one] < predicates.get(tables.predicates[one].opposite, 0.0)]:
         # "What don't I like?" is not answered with what is liked.
         del predicates[name]
+    _least_general(predicates, tables)
     bare_of = _without_compounds(lowered, grammar, tables)
     # Whatever its ending, all but its last letter stands there.
     mentioned = {noun for noun in grammar.relations if noun[:-1] in bare_of and _mention(noun, grammar.code).search(bare_of)}
@@ -118,6 +121,14 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         past=bool(grammar.past and grammar.past.search(lowered)),
         yes_no=bool(grammar.yes_no and grammar.yes_no.search(lowered) and not (grammar.anything and grammar.anything.search(lowered))),  # noqa: E501
     )  # fmt: skip
+
+
+def _least_general(predicates: dict[str, float], tables: FormationTables) -> None:
+    """ "What hobbies did I have?" asks for hobbies, and not for whatever is had: what is named comes first."""
+    named = max((score for name, score in predicates.items() if not tables.predicates[name].general), default=0.0)
+    for name in predicates if named >= _NAMED else ():
+        if tables.predicates[name].general:
+            predicates[name] = min(predicates[name], named - 0.1)
 
 
 def _fit(bags: Iterable[Sequence[re.Pattern[str]]], lowered: str) -> float:

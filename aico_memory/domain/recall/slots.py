@@ -157,7 +157,9 @@ def fillers(slot: Slot, segment: Segment, taken: frozenset[int], grammar: Gramma
     start, end = _with_sort(start, end, slot, segment.words, grammar)
     if slot.kind in (WHEN, CLOCK, AMOUNT):
         return [squeeze(" ".join(word.said for word in segment.words[start:end]))]
-    return [value for value in _listed(segment.words[start:end], grammar) if value]
+    said = [value for value in _listed(segment.words[start:end], grammar) if value]
+    # "My dose of …": what only joins words is no value.
+    return [value for value in said if lower_in(value, grammar.code) not in grammar.words["tails"]]
 
 
 def _with_sort(start: int, end: int, slot: Slot, words: Sequence[Word], grammar: Grammar) -> tuple[int, int]:

@@ -22,6 +22,8 @@ MEMBERSHIPS = frozenset({"home_city", "employer", "partner", "location", "school
 GIVEN_UP = frozenset(
     {"learning", "plays", "hobby", "member", "gym", "subscription", "training", "volunteering", "drinks", "eats", "uses"}
 )
+# What one does for its own sake, under whichever of these names.
+PURSUITS = frozenset({"plays", "hobby", "training", "learning"})
 # What stands between a thing and where or of what it is.
 _WHERE = ("at", "for", "of", "in", "on", "to")
 # "I switched to tea": whichever value was said last.
@@ -270,6 +272,9 @@ class Timeline:
             if not exact and fact.act == "end" and fact.predicate in MEMBERSHIPS:
                 # "I left X": whichever of these X was.
                 exact = [held for held in mine if held.predicate in MEMBERSHIPS | GIVEN_UP and _equal(held, key)]
+            if not exact and fact.act == "end" and fact.predicate in PURSUITS:
+                # "I don't play chess any more": whether chess was told as a game or as a hobby.
+                exact = [held for held in mine if held.predicate in PURSUITS and _equal(held, key)]
             if not exact and (fact.predicate in self._loose or fact.act != "end"):
                 exact = [held for held in mine if _same(held, key)]
             return exact if not newest_only else sorted(exact, key=_newness)[-1:]
