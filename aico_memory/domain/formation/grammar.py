@@ -226,6 +226,8 @@ class FormationTables:
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # (language, noun) -> predicate
     nouns: Mapping[tuple[str, str], str] = field(init=False, repr=False, compare=False)
+    # language -> those of them that are several words
+    compounds: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         nouns = {
@@ -235,6 +237,11 @@ class FormationTables:
             for noun in surface.nouns
         }
         object.__setattr__(self, "nouns", nouns)
+        compounds: dict[str, list[str]] = {}
+        for language, noun in nouns:
+            if " " in noun:
+                compounds.setdefault(language, []).append(noun)
+        object.__setattr__(self, "compounds", {language: tuple(some) for language, some in compounds.items()})
 
     def single_valued(self, predicate: str) -> bool:
         """Known predicates say so themselves; an attribute has one value, unless its noun is one of many."""

@@ -147,16 +147,16 @@ def _fit(bags: Iterable[Sequence[re.Pattern[str]]], lowered: str) -> float:
 def _plainly(text: str, grammar: Grammar) -> str:
     """The question in the plainer wording that the language's file knows for it."""
     for wording, plainer in grammar.asked:
-        text = wording.sub(plainer, text)
+        # Few of them are there, and looking for one takes less than replacing it.
+        if wording.search(text):
+            text = wording.sub(plainer, text)
     return text
 
 
 def _without_compounds(text: str, grammar: Grammar, tables: FormationTables) -> str:
     """The text without nouns of several words in which a relation is named and nobody is meant ("mother tongue")."""
-    for language, noun in tables.nouns:
-        if language != grammar.code or " " not in noun or noun not in text:
-            continue
-        if not {noun, noun.split()[-1]} & grammar.relations.keys():
+    for noun in tables.compounds.get(grammar.code, ()):
+        if noun in text and not {noun, noun.split()[-1]} & grammar.relations.keys():
             text = text.replace(noun, " ")
     return text
 
