@@ -15,6 +15,9 @@ from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Floats, Prior, S
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.behavioral.style_space import StyleSpace
 
+# A thumb is never told without any error.
+LEAST_NOISE = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class RefitFigures:
@@ -28,8 +31,11 @@ class RefitFigures:
     taste_by_intent: float = 0.006
     skill: float = 0.002
     skill_by_intent: float = 0.002
-    # Factors on a variance of the spread that are tried in turn.
+    # Factors on a variance of the spread that are tried in turn, and how often.
     factors: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
+    passes: int = 2
+    # The means are fitted on so many of the people, evenly chosen.
+    mean_people: int = 2_000
     # The spread is fitted on so many of the people, evenly chosen, and on so many cells of each.
     spread_people: int = 40
     cells: int = 60
@@ -93,20 +99,48 @@ def totals_of(people: Iterable[Evidence], k: int) -> list[Total]:
 def refitted(base: Prior, people: Sequence[Evidence], space: StyleSpace, figures: RefitFigures, version: str) -> Prior | None:
     """The prior after many people's thumbs: common means from the sums, then the spread around them.
 
-    None where fewer than k people or no sum of k people stands. Empirical Bayes: the means are the posterior of the
-    mixed model given the sums; the spread's variances maximise the summed log marginal likelihood of the people.
+    None where fewer than k people or no sum of k people stands. Empirical Bayes for a mixed model: the means are the
+    posterior of the common effects by generalised least squares over the people (Laird & Ware, 1982), so that whoever was
+    given more of what they like does not make it look liked by all; the spread's variances maximise the summed log
+    marginal likelihood of the people.
     """
     taught = [evidence for evidence in people if any(cell.total > 0 for cell in evidence.cells)]
     totals = [total for total in totals_of(taught, figures.k) if total.skill_id in space]
     if len(taught) < figures.k or not totals:
         return None
-    meant = replace(_with_means(base, totals, space, figures), version=version, users=len(taught))
-    every = max(1, len(taught) // figures.spread_people)
-    recent = [replace(one, cells=one.cells[: figures.cells]) for one in taught[::every][: figures.spread_people]]
-    return replace(meant, spread=_fitted_spread(meant, recent, space, figures))
+    some = _evenly(taught, figures.mean_people)
+    recent = [replace(one, cells=one.cells[: figures.cells]) for one in _evenly(taught, figures.spread_people)]
+    # Either depends on the other: how far people stray says what their thumbs tell of what is common.
+    first = _with_means(base, some, totals, space, figures)
+    spread = _fitted_spread(first, recent, space, figures)
+    meant = _with_means(replace(base, spread=spread), some, totals, space, figures)
+    return replace(meant, version=version, users=len(taught))
 
 
-def _with_means(base: Prior, totals: Sequence[Total], space: StyleSpace, figures: RefitFigures) -> Prior:
+def _evenly(people: Sequence[Evidence], most: int) -> Sequence[Evidence]:
+    return people[:: max(1, len(people) // most)][:most]
+
+
+def _summed(base: Prior, people: Sequence[Evidence], totals: Sequence[Total], space: StyleSpace) -> tuple[Floats, Floats]:
+    """Sums over people of what their thumbs tell of the liking by intent and skill: precision and weighted residuals."""
+    group = {(total.intent, total.skill_id): row for row, total in enumerate(totals)}
+    own = StyleSpace.like(space, base)
+    precision, residuals = np.zeros((len(totals), len(totals))), np.zeros(len(totals))
+    for evidence in people:
+        cells = tuple(cell for cell in evidence.cells if cell.total > 0 and (cell.intent, cell.skill_id) in group)
+        if not cells:
+            continue
+        groups = np.array([group[cell.intent, cell.skill_id] for cell in cells], dtype=np.int64)
+        here, rows = np.unique(groups, return_inverse=True)
+        of_one = TastePosterior(Evidence(cells), own).pooled(rows, len(here))
+        precision[np.ix_(here, here)] += of_one[0]
+        residuals[here] += of_one[1]
+    return precision, residuals
+
+
+def _with_means(
+    base: Prior, people: Sequence[Evidence], totals: Sequence[Total], space: StyleSpace, figures: RefitFigures
+) -> Prior:
     places = [space.place[total.skill_id] for total in totals]
     styles = space.styles[places]
     same_intent = np.array([[one.intent == other.intent for other in totals] for one in totals])
@@ -117,15 +151,8 @@ def _with_means(base: Prior, totals: Sequence[Total], space: StyleSpace, figures
         + linear * (figures.taste + figures.taste_by_intent * same_intent)
         + same_skill * (figures.skill + figures.skill_by_intent * same_intent)
     )
-    counts = np.array([total.positive + total.negative for total in totals])
-    rates = np.array([total.positive for total in totals]) / counts
-    expected = np.array(
-        [base.mean(total.intent, [total.skill_id], styles[row : row + 1], np.ones(1))[0] for row, total in enumerate(totals)]
-    )
-    spread = base.spread
-    between = spread.level + spread.taste + spread.taste_by_intent + spread.skill + spread.skill_by_intent
-    errors = spread.noise / counts + between / np.array([total.users for total in totals])
-    weights = np.linalg.solve(covariance + np.diag(errors), rates - expected)
+    precision, residuals = _summed(base, people, totals, space)
+    weights = np.linalg.solve(np.eye(len(totals)) + precision @ covariance, residuals)
     taste = np.asarray(base.taste) + figures.taste / TYPICAL_LENGTH * weights @ styles
     by_intent = {intent: np.asarray(vector, dtype=np.float64) for intent, vector in base.taste_by_intent.items()}
     skill: dict[str, float] = defaultdict(float, base.skill)
@@ -149,17 +176,31 @@ def _with_means(base: Prior, totals: Sequence[Total], space: StyleSpace, figures
 
 
 def _fitted_spread(prior: Prior, people: Sequence[Evidence], space: StyleSpace, figures: RefitFigures) -> Spread:
-    """One pass over the variances that matter most, each by the best factor with the others as they stand."""
-    spread = prior.spread
-    for name in ("taste", "level", "taste_by_intent", "skill"):
+    """Passes over the variances that matter most, each by the best factor with the others as they stand.
+
+    The variance of a single thumb is p(1 - p), whoever gives it; only how thumbs go together tells of people's spread. So
+    the noise is what the spread leaves of that: were it more, the spread would have to make up for it by being too small.
+    """
+    thumbs = sum(cell.total for evidence in people for cell in evidence.cells)
+    liked = sum(cell.positive for evidence in people for cell in evidence.cells) / max(thumbs, 1.0)
+    spread = _with_noise(prior.spread, liked)
+    for name in ("taste", "level", "taste_by_intent", "skill") * figures.passes:
         tried: Mapping[float, Spread] = {
-            factor: replace(spread, **{name: getattr(spread, name) * factor}) for factor in figures.factors
+            factor: _with_noise(replace(spread, **{name: getattr(spread, name) * factor}), liked) for factor in figures.factors
         }
         scores = {factor: _log_likelihood(replace(prior, spread=one), people, space) for factor, one in tried.items()}
         # Equal scores: the factor nearest to no change.
         best = max(scores, key=lambda factor: (scores[factor], -abs(np.log(factor))))
         spread = tried[best]
     return spread
+
+
+def _with_noise(spread: Spread, liked: float) -> Spread:
+    """The spread with the noise that goes with it where this share of thumbs (0..1) is up."""
+    alone = liked * (1.0 - liked)
+    between = spread.level + spread.taste + spread.taste_by_intent + spread.taste_by_sentiment
+    between += spread.skill + spread.skill_by_intent + spread.skill_by_bucket
+    return replace(spread, noise=max(alone - between, LEAST_NOISE))
 
 
 def _log_likelihood(prior: Prior, people: Sequence[Evidence], space: StyleSpace) -> float:

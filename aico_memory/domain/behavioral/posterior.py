@@ -189,6 +189,16 @@ class TastePosterior:
         """The slopes that the prior alone expects."""
         return self._space.taste
 
+    def pooled(self, groups: Codes, count: int) -> tuple[Floats, Floats]:
+        """Of effects that cells of one group share: their precision (count x count) and weighted residuals.
+
+        `groups` has the group (0..count-1) of each cell that counts. Generalised least squares: what the person's own
+        deviations explain is no evidence of a common effect, and neither is that more was tried of what was liked.
+        """
+        member = (groups[:, None] == np.arange(count)).astype(np.float64)
+        found: Floats = self._root[:, : self._told.skill.size] @ member
+        return found.T @ found, found.T @ self._whitened
+
     @property
     def thumbs(self) -> float:
         """Of the cells that count."""

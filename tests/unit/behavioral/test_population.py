@@ -58,6 +58,51 @@ def test_what_many_like_is_expected_of_the_next():
     assert all(0 < value < 1 for value in expected.values())
 
 
+def served(number, likes, thumbs=40, turns=6):
+    """A person who has one favourite (.9; the others .4), and after a few turns is given what was liked best so far."""
+    draws = random.Random(number)
+    counts = {skill: [1.0, 1.0] for skill in QUESTIONS}
+    for turn in range(thumbs):
+        best = max(QUESTIONS, key=lambda skill: counts[skill][1] / sum(counts[skill]))
+        skill = best if turn >= turns else draws.choice(QUESTIONS)
+        counts[skill][draws.random() < (0.9 if skill == likes else 0.4)] += 1
+    cells = (Cell("question", "neutral", "morning", skill, up - 1, down - 1) for skill, (down, up) in sorted(counts.items()))
+    return Evidence(tuple(cell for cell in cells if cell.total))
+
+
+def test_who_was_given_more_of_what_they_like_does_not_make_it_look_liked_by_all():
+    space = StyleSpace(STYLES, Prior())
+    people = [served(number, QUESTIONS[number % len(QUESTIONS)]) for number in range(60)]
+    pooled = sum(cell.positive for one in people for cell in one.cells) / sum(
+        cell.total for one in people for cell in one.cells
+    )
+    prior = refitted(Prior(), people, space, RefitFigures(), "v")
+    expected = StyleSpace.like(space, prior)
+    mean = sum(expected.mean("question", skill) for skill in QUESTIONS) / len(QUESTIONS)
+    # Somebody of whom nothing is known likes a skill with .4 + .5 / number of skills.
+    truth = 0.4 + 0.5 / len(QUESTIONS)
+    assert pooled > truth + 0.12
+    assert abs(mean - truth) < 0.6 * (pooled - truth)
+
+
+def test_the_noise_is_what_the_spread_leaves_of_a_single_thumbs_variance():
+    space = StyleSpace(STYLES, Prior())
+    people = [person("reactive_only", seed=number) for number in range(30)]
+    spread = refitted(Prior(), people, space, RefitFigures(), "v").spread
+    liked = sum(cell.positive for one in people for cell in one.cells) / sum(cell.total for one in people for cell in one.cells)
+    between = spread.level + spread.taste + spread.taste_by_intent + spread.taste_by_sentiment
+    between += spread.skill + spread.skill_by_intent + spread.skill_by_bucket
+    assert spread.noise + between == pytest.approx(liked * (1 - liked))
+
+
+def test_people_who_differ_are_fitted_a_wider_spread_than_people_who_do_not():
+    space = StyleSpace(STYLES, Prior())
+    alike = [person("", thumbs=60, seed=number) for number in range(30)]
+    differing = [person(QUESTIONS[number % len(QUESTIONS)], thumbs=60, seed=number) for number in range(30)]
+    narrow, wide = (refitted(Prior(), people, space, RefitFigures(), "v").spread for people in (alike, differing))
+    assert wide.taste + wide.skill > 3 * (narrow.taste + narrow.skill)
+
+
 def test_a_refit_depends_on_the_people_only():
     space = StyleSpace(STYLES, Prior())
     people = [person("reactive_only", seed=number) for number in range(8)]
