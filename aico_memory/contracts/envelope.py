@@ -15,7 +15,7 @@ from aico_memory.clock import ZONE_MEND, is_zone
 from aico_memory.contracts.registry import Topic, message_type, topic_named, topic_of
 from aico_memory.contracts.v1 import envelope_pb2, options_pb2
 from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord, StampedRecord
-from aico_memory.errors import AicoMemoryError, InvalidMessage, from_code
+from aico_memory.errors import AicoMemoryError, InvalidFeedback, InvalidMessage, from_code
 from aico_memory.ids import derive_id
 
 SCHEMA_VERSION = 1
@@ -24,6 +24,8 @@ ANSWER = "reply"
 # Unix microseconds of the times that can be shown in every zone: years 2 to 9998.
 EARLIEST_US = -62_104_060_800_000_000
 LATEST_US = 253_370_764_800_000_000
+# Messages that judge an answer: what is wrong with them has a code of its own.
+_JUDGEMENTS = frozenset({"FeedbackEvent", "EditFeedback"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,19 @@ def open_reply(reply: envelope_pb2.Reply) -> Any:
 
 
 def check_fields(message: Message) -> None:
-    """Hold a message against the rules its contract states; InvalidMessage names the field."""
+    """Hold a message against the rules its contract states; InvalidMessage names the field.
+
+    Of a judgement of an answer it is an InvalidFeedback (`validation_error`), whichever way it came.
+    """
+    try:
+        _hold_against_rules(message)
+    except InvalidMessage as error:
+        if message.DESCRIPTOR.name in _JUDGEMENTS:
+            raise InvalidFeedback(error.detail, error.mend) from None
+        raise
+
+
+def _hold_against_rules(message: Message) -> None:
     for name in _times(message.DESCRIPTOR):
         if not EARLIEST_US <= getattr(message, name) <= LATEST_US:
             raise InvalidMessage(f"{message.DESCRIPTOR.name}.{name} is outside of the calendar")

@@ -15,8 +15,9 @@ from aico_memory.contracts import envelope, registry
 from aico_memory.contracts.compat import current_descriptors, incompatibilities
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, options_pb2, semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord, reply_topic
-from aico_memory.errors import InvalidMessage, NotFound, UnknownTopic
+from aico_memory.errors import InvalidFeedback, InvalidMessage, NotFound, UnknownTopic
 from aico_memory.ids import new_id
+from aico_memory.runtime.poison import answers_of_failure
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ID = uuid.UUID("01920000-0000-7000-8000-000000000001")
@@ -161,6 +162,26 @@ def test_a_value_out_of_range_breaks_its_rule(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(envelope, "_rules", lambda contract: [(contract.fields_by_name["reward"], ranged)])
     with pytest.raises(InvalidMessage, match="reward is 2"):
         envelope.check_fields(behavioral_pb2.FeedbackEvent(user_id="a", message_id="m", skill_id="s", reward=2))
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [({"free_text": "x" * 301}, "free_text has 301 characters"), ({"message_id": ""}, "message_id is required")],
+)
+def test_a_judgement_that_cannot_be_is_a_validation_error_whichever_way_it_comes(fields: dict[str, str], named: str) -> None:
+    message = behavioral_pb2.FeedbackEvent(**{"user_id": "ada", "message_id": "m", "skill_id": "s", **fields})
+    topic = registry.topic_of(message).name
+    answers = reply_topic("default", bytes(16))
+    content = envelope_pb2.Envelope(
+        event_id=ID.bytes, topic=topic, schema_version=1, payload=message.SerializeToString(), reply_to=answers
+    )
+    record = StampedRecord(topic, ID.bytes, "ada", content.SerializeToString(), "default", 1, 1, 9)
+    with pytest.raises(InvalidFeedback, match=named) as refused:
+        envelope.open_record(record)
+    (answer,) = answers_of_failure(record, refused.value)
+    assert (answer.topic, refused.value.code) == (answers, "validation_error")
+    reply = envelope_pb2.Reply.FromString(envelope_pb2.Envelope.FromString(answer.envelope).payload)
+    assert reply.code == "validation_error"
 
 
 @pytest.mark.parametrize("said_at_us", [-(2**63), 2**63 - 1, 253_402_300_800_000_000])
