@@ -190,7 +190,11 @@ class LearningVerbs(FeedbackVerbs):
         }
 
     async def undo_learning(self, user_id: str, until: Moment = None) -> Undone:
-        """Take back everything learned of the user after a moment; None: everything. Feedback stays listed as undone."""
+        """Take back everything learned of the user after a moment; None: everything. Feedback stays listed as undone.
+
+        Skills stand as they stood then: proposals that were accepted since are proposals again, and what was put aside
+        returns. What was deleted stays deleted.
+        """
         user = checked_user(user_id)
         command = behavioral_pb2.UndoLearning(user_id=user, until_us=moment_us(until, "until"))
         result = await self._session.command(command, user)

@@ -15,7 +15,7 @@ from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, guardrails_pb2, temporal_pb2
 from aico_memory.domain.behavioral.policies import policy_named
 from aico_memory.domain.behavioral.prior import COLD
-from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord, UserSkill
+from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.guardrails.adjustment import BEHAVIORAL_PRIOR
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage, NotFound, RefusedTransition
@@ -51,14 +51,14 @@ from services.behavioral.figures import (
 from services.behavioral.measuring import Measuring
 from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
-from services.behavioral.own_skills import ARCHIVED, opened, put, revert
+from services.behavioral.own_skills import ARCHIVED, put
 from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
-from services.behavioral.refining import change
-from services.behavioral.selection import Selector, remember, request_id_of, skill_message
+from services.behavioral.selection import Selector, remember, request_id_of
 from services.behavioral.shelves import Shelves
 from services.behavioral.situations import Situations
+from services.behavioral.standing import change_skill, own_message
 from services.behavioral.stating import state
 from services.behavioral.tastes import Tastes
 from services.behavioral.texts import FeedbackTexts
@@ -290,8 +290,11 @@ class BehavioralHandlers(Handlers):
 
     def _undo(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         library = self._settings.library
-        gone, left = undo(rows, event, self._catalogue, self._rules, library.signal_step, library.stated_weight)
-        emit(transaction, event, audit(event, "learning_undone", {"undone": gone, "left": left}), "audit")
+        gone, left, stood = undo(
+            rows, event, self._catalogue, self._rules, library.signal_step, library.stated_weight,
+            self._ports.vault.users.sealer,
+        )  # fmt: skip
+        emit(transaction, event, audit(event, "learning_undone", {"undone": gone, "left": left, "skills": stood}), "audit")
         return behavioral_pb2.UndoResult(undone=gone, left=left)
 
     def _edit(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
@@ -312,38 +315,17 @@ class BehavioralHandlers(Handlers):
         own_id = f"own_{derive_id(event.event_id, 'skill').hex[-12:]}"
         record = put(rows, event.message, self._catalogue, limit, sealer, event.occurred_us, own_id)
         emit(transaction, event, audit(event, "skill_put", {"skill": record.skill_id}), "audit")
-        return self._own_message(rows, record)
+        return own_message(rows, record, sealer)
 
     def _change_skill(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
-        answer = self._changed(rows, event, event.message.skill_id, event.message.action)
+        answer = change_skill(rows, event, self._catalogue, self._ports.vault.users.sealer(event.user))
         told = {"skill": event.message.skill_id, "action": event.message.action}
         emit(transaction, event, audit(event, "skill_changed", told), "audit")
         return answer
 
-    def _changed(self, rows: BehavioralRows, event: Event, skill_id: str, action: str) -> Message:
-        user = event.user
-        if skill_id in self._catalogue:
-            if action not in {"archive", "restore"}:
-                raise InvalidMessage(f"{skill_id} is a base skill", "Base skills can be archived and restored only.")
-            state = rows.skill_state(user, skill_id)
-            rows.put_skill_state(user, skill_id, state)
-            rows.archive_skill(user, skill_id, event.occurred_us if action == "archive" else None)
-            return skill_message(self._catalogue.get(skill_id), state, "archived" if action == "archive" else "")
-        sealer = self._ports.vault.users.sealer(user)
-        if action == "revert":
-            return self._own_message(rows, revert(rows, user, skill_id, sealer, event.occurred_us))
-        record = change(rows, user, skill_id, action, sealer, event.occurred_us)
-        if record is None:
-            return behavioral_pb2.Skill(skill_id=skill_id, status="deleted")
-        return self._own_message(rows, record)
-
     def _adjustments(self, event: Event, ports: Ports) -> Message:
         with self._store.reading() as rows:
             return adjustment_page(rows.ledger(), event)
-
-    def _own_message(self, rows: BehavioralRows, record: UserSkill) -> behavioral_pb2.Skill:
-        skill = opened(record, self._ports.vault.users.sealer(record.user))
-        return skill_message(skill, rows.skill_state(record.user, record.skill_id), record.status, record.version)
 
     def _reader_of(self, user: str) -> Sealer:
         return self._ports.vault.users.sealer(user, create=False)

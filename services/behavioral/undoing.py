@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
@@ -12,9 +12,11 @@ from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, Feedbac
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import InvalidMessage, NotFound, SkillNotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
+from aico_memory.vault.sealer import Sealer
 from services.behavioral.feedback import LEARNED, LearningRules, dimensions_of, evolved, learn_from
 from services.behavioral.own_skills import learn_dimensions, made_us, unlearn_dimensions
 from services.behavioral.signals import move_by_text, move_preference
+from services.behavioral.standing import stand_again
 from services.behavioral.stating import STATED, UNDONE, apply_stated, standing_statements
 
 # At one moment thumbs come first, then what the night made of them, then what a person said.
@@ -22,15 +24,22 @@ _THUMB, _MOVE, _TEXT, _STATEMENT = range(4)
 
 
 def undo(
-    rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: LearningRules, signal_step: float, stated_weight: float
-) -> tuple[int, int]:
-    """Take back what was learned or stated after `until_us`, or delete the thumb of `event_id`; how many went and still count.
+    rows: BehavioralRows,
+    event: Event,
+    catalogue: Catalogue,
+    rules: LearningRules,
+    signal_step: float,
+    stated_weight: float,
+    sealer_of: Callable[[str], Sealer],
+) -> tuple[int, int, int]:
+    """Take back what was learned or stated after `until_us`, or delete the thumb of `event_id`.
 
+    How many thumbs went, how many still count, and how many skills stand as they stood then (see `standing.stand_again`).
     Afterwards the user's knowledge, its course over time and the rewards of uses are exactly what they would be had only
     the remaining feedback been given and the remaining styles been stated.
     Raises InvalidMessage or NotFound; nothing has changed then.
     """
-    message, user = event.message, event.user
+    message, user, stood = event.message, event.user, 0
     judged = {(one.request_id, one.skill_id) for one in rows.feedback_of(user) if counts(one)}
     if message.event_id:
         if len(message.event_id) != 16:
@@ -44,6 +53,7 @@ def undo(
         gone = rows.take_back(user, message.until_us, event.occurred_us)
         until = float(message.until_us)
         rows.add_evolution(Evolution(user, event.event_id, 1, UNDONE, STATED, event.occurred_us, until, until))
+        stood = stand_again(rows, user, message.until_us, catalogue, sealer_of, event.occurred_us)
     reward_again(rows, user, judged)
     left = fold_again(rows, user, catalogue, rules, signal_step, stated_weight)
     before = rows.user(user)
@@ -51,7 +61,7 @@ def undo(
     rows.add_evolution(
         Evolution(user, event.event_id, 0, UNDONE, "feedback", event.occurred_us, float(before.feedback_count), float(left))
     )
-    return gone, left
+    return gone, left, stood
 
 
 def counts(record: FeedbackRecord) -> bool:

@@ -173,10 +173,11 @@ def test_a_refinement_of_what_is_another_skill_by_now_is_refused(worker):
 def test_undo_after_a_refinement_was_accepted_leaves_its_style_as_it_was_made(worker):
     made, proposed = complained(worker)
     change(worker, proposed.skill_id, "accept")
+    accepted_us = START_US + worker.count * 1_000_000
     worker.feedback("detailed_explanation", 1)
     worker.feedback(made.skill_id, 1)
     (learned,) = skills(worker)
-    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=START_US - 1))
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=accepted_us))
     (undone,) = skills(worker)
     assert undone.style["verbosity"] == pytest.approx(0.3) != learned.style["verbosity"]
     assert undone.template == proposed.template
