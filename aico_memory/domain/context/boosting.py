@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aico_memory.domain.context.items import RAW_KINDS, ContextItem, changed
+from aico_memory.domain.formation.entities import slug
 from aico_memory.settings.context import BoostSettings
 
 
@@ -40,8 +41,21 @@ def boosted(items: Sequence[ContextItem], around: Surroundings, figures: BoostSe
     partners = _partners(dict(around.together), leading)
     near = dict(around.reached)
     best = max((item.score for item in matches if not item.answers), default=0.0) or 1.0
+    around = replace(around, entities=_spoken_of(around.entities, matches))
     found = [item if item.layer == "L2" else _boosted(item, best, around, figures, partners, near) for item in items]
     return sorted(found, key=lambda item: -item.score)
+
+
+def _spoken_of(entities: frozenset[str], items: Sequence[ContextItem]) -> frozenset[str]:
+    """The question's entities but those who speak in what was found.
+
+    Who takes part says the other's name and not their own: what names them is rather said to them than by them.
+    """
+    if not entities:
+        return entities
+    names = {item.speaker for item in items if item.speaker}
+    speakers = {slug(part) for name in names for part in (name, *name.split())}
+    return frozenset(one for one in entities if one.rpartition("/")[2] not in speakers)
 
 
 def _boosted(

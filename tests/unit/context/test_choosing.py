@@ -138,6 +138,17 @@ def test_each_boost_has_its_figure(more: dict[str, Any], around: Surroundings, s
     assert one.shares == pytest.approx(share)
 
 
+def test_whoever_takes_part_is_no_entity_by_which_a_match_is_raised() -> None:
+    asked = Surroundings(entities=frozenset({"entity://name/anna", "entity://place/rome"}))
+    said = item("said", kind="record", speaker="Anna Smith", entities=("entity://place/rome",), score=0.5)
+    told = item("told", kind="record", speaker="Tom", entities=("entity://name/anna",), score=0.5)
+    shares = {one.id: dict(one.shares) for one in boosted([said, told], asked, BOOSTS)}
+    assert shares == {"said": {"entity": pytest.approx(0.05)}, "told": {}}
+    # Of somebody who does not speak there a name says much.
+    (alone,) = boosted([told], asked, BOOSTS)
+    assert dict(alone.shares) == {"entity": pytest.approx(0.05)}
+
+
 def test_a_record_gives_way_to_the_item_that_says_the_same() -> None:
     record = item("r", "I moved to Lisbon in May", kind="record", evidence=(b"1",), score=0.9)
     said = item("i", "User moved to Lisbon in May", evidence=(b"1",), score=0.5)
