@@ -53,7 +53,7 @@ _GROUPS = (
     "counted_by", "vague_numbers", "countable", "off_words", "its_time", "leads", "called_by_name", "no_names", "goes_on",
     "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
     "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "apart_kin", "codes", "ordinals",
-    "light", "which", "places", "also", "listing", "negates", "only",
+    "light", "which", "places", "also", "listing", "negates", "only", "not_named", "takes_object",
 )  # fmt: skip
 _MARKS = (
     "afterwards", "with_us", "has_new",
@@ -83,7 +83,7 @@ _MARKS = (
     "in_its_place", "off_it", "again", "progress", "progress_of_things", "how_many", "gone", "instructions",
     "ever", "having", "same_days", "has_none",
     "before_that", "lifted", "instruction_topics", "which_of", "replaces",
-    "untrue", "unsure", "asks_clock", "asks_day", "asks_amount", "asks_word",
+    "untrue", "unsure", "asks_clock", "asks_day", "asks_amount", "asks_word", "thereafter",
 )  # fmt: skip
 
 

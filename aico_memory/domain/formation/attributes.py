@@ -10,6 +10,7 @@ from functools import lru_cache
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.turkish_phrases import one_of_kin
 from aico_memory.domain.formation.turkish_places import is_part_of_place
 from aico_memory.domain.formation.turkish_words import split_case
 from aico_memory.domain.formation.wording import first_of, lower_in, squeeze, trim
@@ -55,6 +56,8 @@ def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[
     if grammar.code == "tr" and len(words) > 1 and words[-1][-2:] in _OF_IT and words[-1][:-2] in grammar.words["nouns"]:
         # "wifi şifresi" is "wifi şifremiz" without whose it is.
         words[-1] = words[-1][:-2]
+    if grammar.code == "tr" and words and " ".join(words) not in grammar.relations:
+        words[-1] = one_of_kin(words[-1], grammar)
     bare = " ".join(words) or noun
     bare = next((bare.removesuffix(f" {tail}") for tail in grammar.words["where_had"] if bare.endswith(f" {tail}")), bare)
     ordinal, _, last = bare.partition(" ")

@@ -59,6 +59,7 @@ from aico_memory.domain.formation.turkish_context import spelled
 from aico_memory.domain.formation.validity import validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, is_value, lower_in, sentences, squeeze
+from aico_memory.domain.memory import OPEN
 
 MAX_SENTENCES = 40
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -142,7 +143,11 @@ def _sentence(  # noqa: PLR0912, PLR0915
     for number, clause in enumerate(cut):
         if question and number == len(cut) - 1:
             continue
-        ended = False
+        ended, after_that = False, OPEN
+        for mark in grammar.marks["thereafter"]:
+            clause, count = mark.subn("", clause)  # noqa: PLW2901
+            if count:
+                after_that = min((fact.valid_until_us for fact in result.facts[before_facts:]), default=OPEN)
         for mark in grammar.marks["ended"]:
             clause, count = mark.subn(" ", clause)  # noqa: PLW2901
             ended = ended or count > 0
@@ -169,6 +174,9 @@ def _sentence(  # noqa: PLR0912, PLR0915
             continue
         facts = _facts(frame, speech, phrases, raw, grammar, tables, said_at_us, sentence, result, recent)
         found_any = found_any or bool(facts)
+        if facts and after_that != OPEN and not frame.times:
+            # "Until the end of March I'm on nights, then on days": the one begins where the other ends.
+            result.facts[-len(facts) :] = facts = [replace(fact, valid_from_us=after_that) for fact in facts]
         if pet := next((fact for fact in facts if fact.predicate == "pet" and fact.act == "assert"), None):
             # "I have a dog, he's called Rex."
             result.last_party = Party(noun=pet.value.casefold(), possessed=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
@@ -21,10 +22,13 @@ from aico_memory.domain.formation.turkish_words import Verb, genitive, read_verb
 from aico_memory.domain.formation.wording import COMMA, squeeze, trim
 
 _CONNECTIVE = re.compile(r",? (?:ve|ama|fakat|ancak|çünkü|yani|hem de|o yüzden|bu yüzden) |, |; |: ")
+_BUT = frozenset({"ama", "fakat", "ancak"})
 _COMMAS = re.compile(r", |; |: ")
 # An unknown verb of a third person ("havalar ısındı").
 _TOLD = re.compile("^.{3,}[dt][ıiuü]$")
 _CONVERB = re.compile(r"(?<=\w)(?:y?[ıiuü]p) ")
+# What an amount is told in.
+_UNITS = frozenset({"lira", "tl", "euro", "dolar", "mg", "mcg", "ml", "kilo", "kg"})
 _NEVER = re.compile(r"\bhiçbir zaman\b", re.IGNORECASE)
 # "Yeni bir telefon aldım, Pixel 9": the name belongs to the noun.
 _BOUGHT = re.compile(
@@ -51,7 +55,14 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
         elif match.group().startswith(",") and not any(_predicate(part, grammar) for part in _CONNECTIVE.split(right)):
             # The predicate comes last: what follows it is said beside it ("…, bir konferans için").
             return [*parts, left]
+        elif match.group().strip(", ") in _BUT and _finite(left, grammar) and not _predicate(right, grammar):
+            # "Oğlum İngilizce kursuna gidiyor ama aklı topta"
+            return [*parts, left]
     return [*parts, sentence[start:]]
+
+
+def _finite(text: str, grammar: Grammar) -> bool:
+    return verb_of(low_tr(trim(text.rsplit(maxsplit=1)[-1])), grammar) is not None
 
 
 def _first_part(text: str) -> str:
@@ -65,6 +76,9 @@ def _predicate(text: str, grammar: Grammar) -> bool:
         return False
     last = low_tr(words[-1])
     if last in EXIST or last == "değil" or verb_of(last, grammar) is not None:
+        return True
+    if len(words) >= 3 and last in _UNITS and words[-2][:1].isdigit():
+        # "…, aidat 900 lira"
         return True
     if len(words) >= 2 and {last, last[:-1]} & grammar.words["professions"]:
         # "…, şimdi limanda vinç operatörü"
@@ -161,6 +175,9 @@ def _verbal(
         frame.subject = Party()
     else:
         length, found = subject_of(rest, grammar, party)
+        if found is not None and found.noun and found.name and length == len(rest) and lemma in grammar.words["takes_object"]:
+            # "Oğlum Minecraft oynuyor": what is played, and not who plays.
+            length, found = length - len(found.name.split()), replace(found, name="")
         goes_on = lemma in grammar.words["over"] or lemma in grammar.words["goes_on"]
         if found is None and rest and goes_on and not any(split_case(word)[0] for word in rest):
             # "Tutunamayanlar bitti"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from aico_memory.domain.formation.turkish_apart import told_one_by_one
+from aico_memory.domain.formation.turkish_doses import doses_named
 from aico_memory.domain.formation.turkish_words import with_its_n
 
 # Messages before this one that are looked at, and letters of each.
@@ -32,6 +34,14 @@ _TAKES_OVER = re.compile(
     rf"|{_BEGINS}(?:[^\W\d]+ )?[Dd]ers(?:lerine|imize|ine) (?:artık |şimdi )*(?P<y>{_SOMEBODY}) (?:giriyor|girecek)"
     rf"|{_BEGINS}[Aa]rtık (?:D[rt]\. |Doktor )?(?P<x>{_TITLED})'[yn]?[ae] (?:gidiyoru[mz]|götürüyoru[mz]|görünüyoru[mz])"
 )
+# Whom one goes to, as somebody named them: "diyetisyenim Ebru Hanım".
+_SERVED_BY = re.compile(
+    r"(?i)\b(?P<k>(?:[^\W\d]+ )?(?:diyetisyen|dişçi|hekim|psikolog|psikiyatrist|terapist|kuaför|berber|doktor|avukat|koç"
+    r"|fizyoterapist|antrenör|eğitmen|hoca"
+    r"|öğretmen|muhasebeci|veteriner|danışman|ortodontist|dermatolog|kardiyolog|jinekolog)[ıiuü]?m(?:[ıiuü]z)?) "
+    rf"(?:artık |yine |hâlâ )?(?-i:{_SOMEBODY})"
+)
+_CHANGED = re.compile(r"(?i)m(?:[ıiuü]z)?[ıiuü] (?:[^\W\d]+ )?değiştirdi[mk]")
 _LEFT = re.compile(
     rf"(?P<o>{_SOMEBODY})(?:'n?[ıiuü]n)? [^.!?]*?\b(?:emekli|ayrıl\w+|istifa|son gün\w*|tayin\w*|gitti|gidiyor|taşın\w+|öldü"
     r"|vefat|kapat\w+|dönmü\w+|izne|izni\w*|terfi|kovul\w+|bırak\w+|başka [^\W\d]+ geçti|geçti|çıkarıldı)\b"
@@ -63,9 +73,9 @@ _CODE_OF = re.compile(
 def spelled(text: str, recent: Sequence[str]) -> str:
     """The text with what it leaves out put in, as the newest message before it that names such a thing has it."""
     before = [one[:_READ] for one in reversed(recent[-RECENT:])]
-    for resolve in (_theirs, _in_the_place, _doses, _codes):
+    for resolve in (_theirs, _in_the_place, _doses, doses_named, _codes):
         text = resolve(text, before)
-    return text
+    return told_one_by_one(text)
 
 
 def _theirs(text: str, before: Sequence[str]) -> str:
@@ -79,10 +89,25 @@ def _in_the_place(text: str, before: Sequence[str]) -> str:
     match = _SUCCESSOR.search(text) or _TAKES_OVER.search(text)
     if match is None:
         return text
-    left = next((found["o"] for one in (text[: match.start()], *before) if (found := _LEFT.search(one))), "")
+    goes_to = bool(match.groupdict().get("x"))
+    if goes_to and _CHANGED.search(text):
+        # "Diyetisyenimi değiştirdim, artık Tolga Bey'e gidiyorum" says itself whom.
+        return text
+    left, served = "", ""
+    for one in (text[: match.start()], *before):
+        left = found["o"] if (found := _LEFT.search(one)) else ""
+        served = found["k"] if goes_to and (found := _SERVED_BY.search(one)) else ""
+        if left or served:
+            break
+    others = {found["k"].casefold() for one in before for found in _SERVED_BY.finditer(one)} if served else set()
+    if len(others) > 1:
+        # Which of them the speaker goes to now is not said.
+        return text
     new = next(found for found in match.groups() if found)
     # A sentence of its own: who left is the subject of what stands before it.
     until = f"{text[: match.start()].rstrip(', ')}. " if text[: match.start()].endswith(", ") else text[: match.start()]
+    if served:
+        return f"{until}{served} artık {new}{text[match.end() :]}"
     return f"{until}{left} yerine {new} var{text[match.end() :]}" if left not in ("", new) else text
 
 

@@ -19,7 +19,11 @@ from aico_memory.domain.formation.turkish_places import place_named, place_start
 from aico_memory.domain.formation.turkish_words import genitive, harden, maybe_cases, split_case, third_possessed
 from aico_memory.domain.formation.wording import COMMA, squeeze
 
-COPULA = re.compile(r"^(.{3,}?)(?:y?[ıiuü]m|y?[ıiuü]z)$")
+# "öğretmenim", "öğretmeniz"; "şekersiz" and "temiz" are whole.
+COPULA = re.compile(
+    r"^(?!(?:.*s[ıiuü]z|gündüz|temiz|.*deniz|yalnız|ucuz|domuz|.*yıldız|omuz|filiz|ingiliz|cılız|topuz|karpuz|havuz|baldız)$)"
+    r"(.{3,}?)(?:y?[ıiuü]m|y?[ıiuü]z)$"
+)
 # "vereyim", "gideyim": what somebody offers to do.
 _OFFER = re.compile(r"^(.{2,}?)y?[ae]y[ıi]m$")
 _HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
@@ -155,6 +159,8 @@ def _owner_of(frame: Frame, words: list[str], at: int, noun: str, grammar: Gramm
     rest = words[at + 1 :]
     names = 0
     while names < len(rest) and rest[names][:1].isupper() and "'" not in rest[names]:
+        if low_tr(rest[names]) in grammar.words["not_named"]:
+            break
         names += 1
     name = ""
     listed = names < len(rest) and rest[names] in ("ve", COMMA)
@@ -247,6 +253,13 @@ def _copula(frame: Frame, words: list[str], grammar: Grammar) -> Frame | None:
     return frame
 
 
+def _longer(grammar: Grammar) -> dict[str, str]:
+    """Relations of two words, by what is left of them where they are one's own ("ev arkadaş")."""
+    return {one.removesuffix("ı"): one for one in grammar.relations if " " in one} | {
+        one: one for one in grammar.relations if " " in one
+    }
+
+
 def existential(frame: Frame, words: list[str], grammar: Grammar) -> Frame | None:
     settle(frame)
     frame.verb = "var"
@@ -261,7 +274,19 @@ def existential(frame: Frame, words: list[str], grammar: Grammar) -> Frame | Non
         if kin in grammar.relations and whose[:1].isupper():
             # "Oğlum Can'ın …": who he is, beside what he has.
             frame.subject, words = Party(noun=kin, name=whose, possessed=True), words[1:]
+        at = next(i for i, word in enumerate(words) if genitive(word))
+        if (
+            at
+            and frame.subject.owner in grammar.relations
+            and f"{low_tr(words[at - 1])} {frame.subject.owner}" in _longer(grammar)
+        ):
+            # "ev arkadaşımın", "kız kardeşimin": all of who that is.
+            frame.subject = Party(owner=_longer(grammar)[f"{low_tr(words[at - 1])} {frame.subject.owner}"])
+            words = words[: at - 1] + words[at:]
         words = [word for word in words if not genitive(word)]
+    if whose and not noun and (bare := harden(re.sub("s?[ıiuü]$", "", last))) in grammar.words["nouns"]:
+        # "kuzenimin Exxen aboneliği"
+        noun = bare
     body = [*words[:-1], words[-1].split("'")[0] if "'" in words[-1] else noun or words[-1]] if words else []
     frame.rest = " ".join(body)
     frame.readings = readings_of("var", body, grammar)

@@ -10,6 +10,7 @@ from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_words import (
     Verb,
     genitive,
+    harden,
     maybe_cases,
     open_stem,
     read_verb,
@@ -54,6 +55,18 @@ def own_noun(word: str, grammar: Grammar) -> str:
     if word in grammar.words["own"] or word in grammar.words["adverbs"] or word in grammar.words["not_possessed"]:
         return ""
     return unpossessed(word, grammar.words["nouns"] | frozenset(grammar.relations))
+
+
+def one_of_kin(word: str, grammar: Grammar) -> str:
+    """The noun of somebody's "kızı", "kızları", "kedisi", of which people have several; other words as they are."""
+    if not third_possessed(word) or word in grammar.relations:
+        return word
+    # Children, siblings, animals; a teacher one has one of at a time.
+    several = frozenset().union(*grammar.collectives.values())
+    bare = re.sub("(?:l[ae]r[ıi]|s?[ıiuü])$", "", word)
+    # oğlu: its vowel comes back.
+    found = next((one for one in (bare, harden(bare), f"{bare[:-1]}u{bare[-1:]}") if one in several), "")
+    return found or word
 
 
 def of_a_thing(low: list[str], at: int, grammar: Grammar) -> str:
@@ -103,6 +116,9 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
         if noun := own_noun(low[at], grammar):
             names = 0
             while at + 1 + names < len(words) and words[at + 1 + names][:1].isupper() and "'" not in words[at + 1 + names]:
+                if low[at + 1 + names] in grammar.words["not_named"]:
+                    # "Oğlum İngilizce kursuna gidiyor"
+                    break
                 names += 1
             if names > 1 and _case_follows(words, at + 1 + names):
                 # "Oğlum Kerem Atatürk İlkokulu'na gidiyor"
@@ -116,6 +132,7 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
         names < len(words)
         and words[names][:1].isupper()
         and "'" not in words[names]
+        and not (names and low[names] in grammar.words["not_named"])
         and (low[names] in grammar.words["not_cased"] or not split_case(words[names])[0])
     ):
         names += 1

@@ -11,7 +11,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.standing import COUNT
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.alike import called
-from aico_memory.domain.recall.broader import answered_broadly
+from aico_memory.domain.recall.broader import answered_broadly, falls_back, says_nothing
 from aico_memory.domain.recall.groups import Group, Recalled, grouped, head_of, kin
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
@@ -102,7 +102,7 @@ def recalled(  # noqa: PLR0912
         at_us = as_of_us
     answer = at(kin(best, groups, tables), at_us) or at(kin(best, groups, tables, near=True), at_us)
     if not answer:
-        answer = _fallen_back(best, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
+        answer = _fallen_back(best, question, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
     return Recalled(_narrowed(answer, best, question, tables), best.held)
 
 
@@ -203,7 +203,7 @@ def _best(  # noqa: PLR0912
     strongest = max(question.predicates, key=lambda name: question.predicates[name], default="")
     others = strongest in OF_OTHERS
     if strongest and question.predicates[strongest] >= figures.least_score and bool(about or question.relations) == others:
-        for name in tables.predicates[strongest].falls_back:
+        for name in falls_back(strongest, question, tables):
             # "Where am I?", where only the home is known; "what does Nora do?", where it is judo.
             for group in groups:
                 fits = group.subject in about | question.relations if others else group.subject == SPEAKER
@@ -218,6 +218,7 @@ def _best(  # noqa: PLR0912
     if question.asks in ("where", "when"):
         # Who somebody is says neither where nor when.
         open_groups = [group for group in open_groups if not _is_relation(group, question, tables)]
+    open_groups = [group for group in open_groups if question.yes_no or not says_nothing(group, question)]
     least = figures.least_similarity
     known = [name for name, said in question.predicates.items() if said >= figures.least_known]
     if any(not tables.predicates[name].general for name in known):
@@ -286,9 +287,8 @@ def _former(group: Group, at_us: int) -> list[Held]:
     return sorted(over, key=lambda one: (one.until_us, one.from_us))[-1:]
 
 
-def _fallen_back(best: Group, groups: Sequence[Group], tables: FormationTables, at_us: int) -> list[Held]:
-    known = tables.predicates.get(best.predicate)
-    for name in known.falls_back if known else ():
+def _fallen_back(best: Group, question: Question, groups: Sequence[Group], tables: FormationTables, at_us: int) -> list[Held]:
+    for name in falls_back(best.predicate, question, tables):
         for group in groups:
             if group.subject == best.subject and group.predicate == name and (answer := at(group.held, at_us)):
                 return answer

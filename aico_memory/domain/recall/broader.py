@@ -23,8 +23,24 @@ SPORTS = ("plays", "hobby")
 PET = "pet"
 # What one would rather have.
 PREFERRED = ("likes", "drinks", "eats", "uses")
+_AT_WORK = re.compile(r"\b(?:işte|işlerde|olarak) çalış")
 # Words that say nothing of what is asked for.
 _PLAIN = ("asking", "determiners", "prepositions", "adverbs", "own")
+
+
+def falls_back(predicate: str, question: Question, tables: FormationTables) -> tuple[str, ...]:
+    """What answers where a predicate has no value; "Which job am I working in?" is not answered with what one studies."""
+    known = tables.predicates.get(predicate)
+    at_work = question.language == "tr" and _AT_WORK.search(lower_in(question.text, "tr"))
+    return () if known is None or at_work else known.falls_back
+
+
+def says_nothing(group: Group, question: Question) -> bool:
+    """Whether it only says again whom the question names ("my cousin Selin"), or what is done where a name is asked for."""
+    if "name" in question.predicates and question.naming and question.relations and group.predicate.isalpha():
+        # "Kızımın adı ne?" is not answered with what she watches.
+        return group.subject in question.relations and group.predicate not in question.predicates
+    return all(stems(one.fact.value, question.language) <= question.stems for one in group.held)
 
 
 def answered_broadly(

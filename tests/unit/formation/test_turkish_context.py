@@ -11,6 +11,7 @@ CASES = [
     (["Selim Bey bugün emekli oldu."], "Yerine Aylin Hanım geldi.", "Selim Bey yerine Aylin Hanım var."),
     (["Deniz ayrıldı."], "Dersleri artık Gamze veriyor.", "Deniz yerine Gamze var."),
     (["Tansiyonum için ilaç yazdılar."], "İlacı 10 mg alacağım.", "Tansiyon ilacımın dozu 10 mg."),
+    (["Dişçim Kemal Bey."], "Artık Selin Hanım'a gidiyorum.", "dişçim artık Selin Hanım."),
     (["Apartmanın şifresi 4471."], "Yeni kod 9052.", "Apartman şifresi 9052."),
 ]
 
@@ -28,3 +29,8 @@ def test_what_nothing_before_names_stays_as_it_was(said: str) -> None:
 def test_a_successor_in_the_same_message_is_a_sentence_of_its_own() -> None:
     said = "Engin Hoca kulüpten ayrıldı, takımın başına Volkan Hoca geçti."
     assert spelled(said, []) == "Engin Hoca kulüpten ayrıldı. Engin Hoca yerine Volkan Hoca var."
+
+
+def test_where_one_goes_now_is_left_open_where_several_are_known() -> None:
+    said = "Artık Selin Hanım'a gidiyorum."
+    assert spelled(said, ["Dişçim Kemal Bey.", "Kuaförüm Nur Hanım."]) == said
