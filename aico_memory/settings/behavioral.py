@@ -40,6 +40,9 @@ class HybridSettings(Section):
     epsilon_start: float = Field(0.1, ge=0, le=1, description="Rate of exploration before any feedback.")
     epsilon_decay: float = Field(0.95, gt=0, le=1, description="Factor on that rate per thumb of the user.")
     epsilon_floor: float = Field(0.05, ge=0, le=1, description="Lowest rate of exploration.")
+    propensity_draws: int = Field(
+        128, ge=0, le=4096, description="Draws by which the chance of a choice is counted; 0: untold."
+    )
 
     @model_validator(mode="after")
     def _shares_are_a_whole(self) -> Self:

@@ -35,6 +35,7 @@ def hybrid_figures(settings: HybridSettings) -> HybridFigures:
         epsilon_start=settings.epsilon_start,
         epsilon_decay=settings.epsilon_decay,
         epsilon_floor=settings.epsilon_floor,
+        propensity_draws=settings.propensity_draws,
     )
 
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+from numpy.random import PCG64, Generator
+
 from aico_memory.domain.behavioral.dimensions import alignment
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.posterior import TastePosterior
@@ -113,6 +116,8 @@ class HybridFigures:
     epsilon_start: float = 0.1
     epsilon_decay: float = 0.95
     epsilon_floor: float = 0.05
+    # Draws by which the chance of the choice is counted; 0: it is not told.
+    propensity_draws: int = 0
 
 
 def exploration_rate(feedback_count: int, figures: HybridFigures) -> float:
@@ -131,7 +136,7 @@ class HybridPolicy:
     def choose(self, matches: Sequence[TriggerMatch], known: UserKnowledge, rng: Randomness) -> Choice:
         """The best score among confident skills; with probability epsilon another one that is no more confident.
 
-        Draws in a fixed order: one sample per match, then whether to explore, then which.
+        Draws in a fixed order: one sample per match, then whether to explore, then which, then a seed for `propensity`.
         """
         candidates = tuple(self._weigh(match, known, rng) for match in matches)
         epsilon = exploration_rate(known.feedback_count, self.figures)
@@ -143,8 +148,39 @@ class HybridPolicy:
         if explores:
             others = [one for one in candidates if _may_be_explored(one, preferred)]
             if others:
-                return Choice(self.name, others[int(pick * len(others))], True, preferred, candidates, epsilon)
-        return Choice(self.name, preferred, False, preferred, candidates, epsilon)
+                taken = others[int(pick * len(others))]
+                chance = self._propensity(taken, candidates, known, epsilon, rng)
+                return Choice(self.name, taken, True, preferred, candidates, epsilon, chance)
+        chance = self._propensity(preferred, candidates, known, epsilon, rng)
+        return Choice(self.name, preferred, False, preferred, candidates, epsilon, chance)
+
+    def _propensity(
+        self, taken: Candidate | None, candidates: Sequence[Candidate], known: UserKnowledge, epsilon: float, rng: Randomness
+    ) -> float:
+        """The chance (0..1) with which this one is taken here; 0 where it is not asked for, or none is taken.
+
+        Which one is preferred depends on the samples, and is counted over the one that was drawn and
+        `propensity_draws` more; what follows from it, explored or not, has an exact chance.
+        """
+        if taken is None or not self.figures.propensity_draws:
+            return 0.0
+        beliefs = [known.posteriors.get(one.skill.skill_id, Posterior()) for one in candidates]
+        alpha, beta = np.array([one.alpha for one in beliefs]), np.array([one.beta for one in beliefs])
+        drawn = Generator(PCG64(rng.getrandbits(64))).beta(alpha, beta, (self.figures.propensity_draws, len(candidates)))
+        samples = np.vstack([[one.sample for one in candidates], drawn])
+        fixed = np.array([one.shares["trigger"] + one.shares["alignment"] for one in candidates])
+        confident = np.array([one.confidence >= self.figures.confidence_floor for one in candidates])
+        if not confident.any():
+            return epsilon / len(candidates)
+        scores = np.where(confident, fixed + self.figures.posterior_share * samples, -np.inf)
+        # As max() does, the first of equals.
+        often = np.bincount(scores.argmax(1), minlength=len(candidates)) / len(scores)
+        return float(
+            sum(
+                share * _chance_of(taken, preferred, candidates, epsilon)
+                for share, preferred in zip(often, candidates, strict=True) if share
+            )
+        )  # fmt: skip
 
     def _weigh(self, match: TriggerMatch, known: UserKnowledge, rng: Randomness) -> Candidate:
         skill = match.skill
@@ -158,6 +194,16 @@ class HybridPolicy:
             "alignment": self.figures.alignment_share * fit,
         }
         return Candidate(skill, match.score, sample, fit, confidence, shares)
+
+
+def _chance_of(taken: Candidate, preferred: Candidate, candidates: Sequence[Candidate], epsilon: float) -> float:
+    """Of taking one where another is preferred, or where it is that one."""
+    others = [one for one in candidates if _may_be_explored(one, preferred)]
+    if not others:
+        return float(taken is preferred)
+    if taken is preferred:
+        return 1.0 - epsilon
+    return epsilon / len(others) if any(one is taken for one in others) else 0.0
 
 
 def _may_be_explored(one: Candidate, preferred: Candidate | None) -> bool:

@@ -56,6 +56,44 @@ def test_the_rate_of_exploration_reaches_its_floor_after_fourteen_thumbs():
     assert exploration_rate(14, FIGURES) == exploration_rate(1000, FIGURES) == 0.05
 
 
+COUNTED = HybridPolicy(HybridFigures(propensity_draws=256))
+
+
+@pytest.mark.parametrize("confidences", [(0.5, 0.5, 0.5), (0.9, 0.4, 0.2), (0.2, 0.6, 0.6)])
+def test_the_hybrid_tells_the_chance_with_which_it_chose(matches, confidences):
+    known = UserKnowledge(
+        {match.skill.skill_id: SkillState(confidence=one) for match, one in zip(matches, confidences, strict=True)},
+        {"short": Posterior(4, 2), "long": Posterior(2, 2), "middle": Posterior(9, 1)},
+        Preference((0.4,) * 16), 3,
+    )  # fmt: skip
+    told: dict[str, list[float]] = {}
+    for seed in range(4000):
+        choice = COUNTED.choose(matches, known, random.Random(seed))
+        told.setdefault(choice.chosen.skill.skill_id, []).append(choice.propensity)
+        assert replace(choice, propensity=0.0) == POLICY.choose(matches, known, random.Random(seed)), "the same choice"
+    for chances in told.values():
+        share = len(chances) / 4000
+        assert sum(chances) / len(chances) == pytest.approx(share, abs=0.03)
+        # Inverse propensity weighting counts each skill once a request on the mean.
+        assert sum(1 / one for one in chances) / 4000 == pytest.approx(1.0, abs=0.15)
+
+
+def test_the_chance_of_a_choice_without_any_confident_skill_is_that_of_exploring(matches):
+    known = UserKnowledge({match.skill.skill_id: SkillState(confidence=0.2) for match in matches}, feedback_count=100)
+    explored = COUNTED.choose(
+        matches, known, next(rng for seed in range(500) if (rng := random.Random(seed)) and _explores(seed))
+    )
+    assert explored.propensity == pytest.approx(0.05 / 3)
+    assert POLICY.choose(matches, known, random.Random(1)).propensity == 0.0
+
+
+def _explores(seed):
+    draws = random.Random(seed)
+    for _ in range(3):
+        draws.betavariate(1, 1)
+    return draws.random() < 0.05
+
+
 @given(st.integers(0, 500))
 def test_the_rate_of_exploration_never_rises(count):
     assert exploration_rate(count + 1, FIGURES) <= exploration_rate(count, FIGURES)
