@@ -51,6 +51,26 @@ def selection_list(
     face.show(found, lambda data: face.table(columns, [[entry[key] for key in columns] for entry in data]))
 
 
+@command(
+    app, "selection-delete", "selection-delete REQUEST_ID --user ana",
+    "selection-delete --user ana --until 2026-03-01T00:00:00Z", panel=PANEL,
+)  # fmt: skip
+def selection_delete(
+    context: typer.Context,
+    request_id: Annotated[str | None, typer.Argument(help="The request. Without: see --until and --all.")] = None,
+    user: User = "me",
+    until: Annotated[str | None, typer.Option(help="ISO time; everything up to it.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Everything.")] = False,
+) -> None:
+    """Delete what was asked, chosen and why; thumbs, and what they have taught, stay."""
+    face = face_of(context)
+    if sum((request_id is not None, until is not None, everything)) != 1:
+        raise InvalidMessage("Say which selections", "Give a request id, --until or --all.")
+    with face.client() as client:
+        found = {"deleted": client.delete_selections(user, request_id, until)}
+    face.show(found, face.fields)
+
+
 @command(app, "preferences", "preferences --user ana", "preferences --user ana --bucket 12", panel=PANEL)
 def preferences(
     context: typer.Context,

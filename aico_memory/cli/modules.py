@@ -23,8 +23,8 @@ WORDS = {
     "guardrails": "guardrails",
     "keys": "keys",
     "learning": (
-        "explain-selection selection-list preferences preference-set preference-reset behavior-metrics style learn-now "
-        "undo-learning feedback-list feedback-delete feedback-edit behavior-export skill-put skill-change policies "
+        "explain-selection selection-list selection-delete preferences preference-set preference-reset behavior-metrics style "
+        "learn-now undo-learning feedback-list feedback-delete feedback-edit behavior-export skill-put skill-change policies "
         "behavior-figures"
     ),
     "lifecycle": "up down restart",

@@ -157,6 +157,17 @@ class LearningVerbs(FeedbackVerbs):
             for one in answer.selections
         ]
 
+    async def delete_selections(self, user_id: str, request_id: str | None = None, until: Moment = None) -> int:
+        """Delete what was asked, chosen and why: of one request, of all up to a moment, or (neither) of all; how many.
+
+        Thumbs on them, and what these have taught, stay. NotFound where the user has no selection of this request.
+        """
+        user = checked_user(user_id)
+        command = behavioral_pb2.DeleteSelections(
+            user_id=user, request_id=optional_text(request_id, "request_id"), until_us=moment_us(until, "until")
+        )
+        return int((await self._session.command(command, user)).deleted)
+
     async def style(self, user_id: str) -> list[StyleBelief]:
         """What the user likes of each style dimension, over all skills and situations, as learned so far."""
         user = checked_user(user_id)

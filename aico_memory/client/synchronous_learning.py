@@ -33,6 +33,10 @@ class SynchronousLearning:
         """The user's selections, newest first."""
         return self._run(self._client.selection_list(user_id, limit, skill_id))
 
+    def delete_selections(self: _Face, user_id: str, request_id: str | None = None, until: Moment = None) -> int:
+        """Delete what was asked, chosen and why; thumbs stay."""
+        return self._run(self._client.delete_selections(user_id, request_id, until))
+
     def style(self: _Face, user_id: str) -> list[StyleBelief]:
         """What the user likes of each style dimension."""
         return self._run(self._client.style(user_id))

@@ -48,6 +48,7 @@ from services.behavioral.figures import (
     learning_figures,
     trigger_weights,
 )
+from services.behavioral.forgetting import delete_selections
 from services.behavioral.measuring import Measuring
 from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
@@ -69,6 +70,7 @@ CONSENT = topic_of(behavioral_pb2.ConsentChanged).name
 CLEAN_UP = topic_of(behavioral_pb2.BehavioralCleanUp).name
 UNDO = topic_of(behavioral_pb2.UndoLearning).name
 EDIT = topic_of(behavioral_pb2.EditFeedback).name
+DELETE_SELECTIONS = topic_of(behavioral_pb2.DeleteSelections).name
 STATE = topic_of(behavioral_pb2.PutPreference).name
 CLASSIFY_TEXT = topic_of(behavioral_pb2.ClassifyTextRequest).name
 TREND = topic_of(temporal_pb2.BehaviorTrendRequest).name
@@ -97,7 +99,7 @@ class BehavioralHandlers(Handlers):
     name = "behavioral"
     lingers = True
     topics: Sequence[str] = (SELECT, FEEDBACK, CONSENT, CLEAN_UP, UNDO, EDIT, PUT_SKILL, CHANGE_SKILL, *nights.TOPICS, ADJUST,
-                            STATE, *advisor.TOPICS)  # fmt: skip
+                            STATE, DELETE_SELECTIONS, *advisor.TOPICS)  # fmt: skip
 
     def __init__(self, ports: Ports, store: BehavioralStore, catalogue: Catalogue) -> None:
         settings = ports.settings.behavioral
@@ -111,6 +113,7 @@ class BehavioralHandlers(Handlers):
         self._commands: dict[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
             CONSENT: consent,
             UNDO: self._undo,
+            DELETE_SELECTIONS: delete_selections,
             EDIT: self._edit,
             PUT_SKILL: self._put_skill,
             CHANGE_SKILL: self._change_skill,

@@ -143,6 +143,10 @@ def test_a_skill_is_applied_to_a_system_prompt_and_consent_is_shown(deployment: 
         assert (first["outcome"], first["intent"], first["message"]) == ("no_consent", "summary", "")
         listed = deployment.ok("selection-list", "--user", user, "--skill", moon["skill_id"], "--limit", "1", "--json").json
         assert listed == [moon]
+        assert client.delete_selections(user, moon["request_id"]) == 1
+        assert moon["request_id"] not in [one["request_id"] for one in client.selection_list(user)]
+        assert deployment.run("selection-delete", "--user", user).code != 0
+        assert deployment.ok("selection-delete", first["request_id"], "--user", user, "--json").json == {"deleted": 1}
         client.set_preference(user, {"verbosity": 0.2})
         assert {one["dimension"]: one["stated"] for one in client.style(user)}["verbosity"] == 0.2
         assert "behavioral on" in deployment.ok("consent", "--user", user).out

@@ -1195,6 +1195,53 @@ class UndoResult(_message.Message):
 Global___UndoResult: _TypeAlias = UndoResult  # noqa: Y015
 
 @_typing.final
+class DeleteSelections(_message.Message):
+    """Delete selections of a user: what was asked, what was chosen and why. What thumbs on them have taught stays."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    request_id: _builtins.str
+    """The one of this request; else all up to a point in time (Unix microseconds, itself among them); else all."""
+    until_us: _builtins.int
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        until_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "until_us", b"until_us", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteSelections: _TypeAlias = DeleteSelections  # noqa: Y015
+
+@_typing.final
+class SelectionsDeleted(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DELETED_FIELD_NUMBER: _builtins.int
+    deleted: _builtins.int
+    def __init__(
+        self,
+        *,
+        deleted: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted", b"deleted"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SelectionsDeleted: _TypeAlias = SelectionsDeleted  # noqa: Y015
+
+@_typing.final
 class EditFeedback(_message.Message):
     """Change what a feedback event says. What was learned is then what it would be had it said so from the start."""
 

@@ -114,6 +114,9 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
         Thumbs themselves, consent and what was stated stay.
         """
 
+    def delete_selections(self, user: str, request_id: str, until_us: int) -> int:
+        """Delete a user's selections with their trajectories: that of a request, else those up to that time; how many."""
+
     def add_evolution(self, record: Evolution) -> None: ...
 
     def forget_evolution(self, user: str, what: str) -> None:

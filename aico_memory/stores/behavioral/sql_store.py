@@ -125,6 +125,11 @@ class SqlRows(SqlOutcomeRows):
         selections = self._connection.execute(sql.FORGET_SELECTIONS, (before_us,)).rowcount
         return selections, self._connection.execute(sql.FORGET_LEARNED, (before_us,)).rowcount
 
+    def delete_selections(self, user: str, request_id: str, until_us: int) -> int:
+        which, value = ("request_id = ?", request_id) if request_id else ("at_us <= ?", until_us)
+        self._connection.execute(f"DELETE FROM trajectories WHERE user_id = ? AND {which}", (user, value))
+        return self._connection.execute(f"DELETE FROM selections WHERE user_id = ? AND {which}", (user, value)).rowcount
+
     def add_evolution(self, record: Evolution) -> None:
         before = None if record.before is None else pack_knowledge(record.before)
         row = (

@@ -124,6 +124,17 @@ class MemoryRows(MemoryOutcomeRows):
         tables.selections, tables.evolution = kept, left
         return gone
 
+    def delete_selections(self, user: str, request_id: str, until_us: int) -> int:
+        def goes(key: tuple[str, str], at_us: int) -> bool:
+            return key[0] == user and (key[1] == request_id if request_id else at_us <= until_us)
+
+        tables = self._tables
+        tables.trajectories = {key: one for key, one in tables.trajectories.items() if not goes(key, one.at_us)}
+        kept = {key: one for key, one in tables.selections.items() if not goes(key, one.at_us)}
+        gone = len(tables.selections) - len(kept)
+        tables.selections = kept
+        return gone
+
     def add_evolution(self, record: Evolution) -> None:
         _add(self._tables.evolution, (record.user, record.at_us, record.cause.bytes, record.ordinal), record)
 
