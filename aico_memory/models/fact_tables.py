@@ -36,6 +36,7 @@ _INFLECT: Mapping[str, Callable[[list[str]], Forms]] = {
 }  # fmt: skip
 T = TypeVar("T")
 _GROUPS = (
+    "doings", "earns", "finds", "ownmost",
     "for_a_time", "plural_copulas", "lives", "lives_in", "moves_out",
     "speaker", "pronouns", "subjects", "possessives", "own", "determiners", "tails", "prepositions", "stops", "adverbs", "openers",  # noqa: E501
     "empty", "favourites", "name_nouns", "professions", "no_values", "no_open", "sudden", "nouns_too", "participles", "once",

@@ -82,6 +82,10 @@ def _opens_clause(text: str, grammar: Grammar) -> bool:
     if first in {"who", "which", "that", "not"}:
         return first != "not" or (len(lowered) > 1 and lowered[1] in grammar.words["pronouns"])
     tense = grammar.tenses.get(first, "")
+    compound = tense == "infinitive" and grammar.tenses.get(([*lowered, ""])[1]) == "third"
+    if compound and first not in grammar.words["states"]:
+        # "… and travel books": a noun made of two.
+        return False
     told = len(lowered) > 1 or "§" in text
     if tense in ("past", "third", "participle") or (tense in ("infinitive", "progressive") and told):
         after = ([*lowered, ""])[1]

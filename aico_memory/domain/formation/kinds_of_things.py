@@ -139,6 +139,11 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
             )
             or _is_hour(words, grammar)
         )
+    if what == "liked":
+        # "Reading crime novels", never "reading in bed", "eating out", "watching him".
+        return not any(
+            words[0] in grammar.words[name] for name in ("prepositions", "adverbs", "particles", "pronouns", "no_values")
+        )
     if what == "relation":
         return words[-1] in grammar.relations or low in grammar.relations
     if what == "study":

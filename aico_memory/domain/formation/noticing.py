@@ -138,7 +138,8 @@ def begins_later(result: Statements, start: int, frame: Frame, phrases: Sequence
 def spelled_out(clause: str, said: Sequence[FormedFact], grammar: Grammar) -> str:
     """ "I used to hate olives, but now I like them": what the pronoun stands for, where the speaker does it."""
     words = clause.split()
-    thing = next((fact.value for fact in reversed(said) if fact.subject == SPEAKER and fact.predicate in TASTES), "")
+    kinds = TASTES | grammar.words["finds"]
+    thing = next((fact.value for fact in reversed(said) if fact.subject == SPEAKER and fact.predicate in kinds), "")
     low = [lower_in(trim(word), grammar.code) for word in words]
     at = next((at for at, word in enumerate(low) if at and word in grammar.words["object_pronouns"]), -1)
     if not thing or at < 0 or not any(word in grammar.words["speaker"] for word in low):

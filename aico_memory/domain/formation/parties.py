@@ -29,6 +29,10 @@ def read_party(phrase: str, grammar: Grammar, last: Party | None) -> Party:
         # "for multimedia issues this page you": nobody that facts could be kept of.
         return NOBODY
     party = _read(phrase, grammar, last)
+    owner = grammar.synonyms.get(party.owner, party.owner)
+    if owner in grammar.relations:
+        # "My mum's bank" is that of the mother.
+        party = replace(party, owner=owner)
     return replace(party, noun=grammar.synonyms[party.noun]) if party.noun in grammar.synonyms else party
 
 
@@ -60,7 +64,7 @@ def _may_be_somebody(party: Party, grammar: Grammar) -> bool:
     return bool(party.name) or known or not last[0].endswith("s") or last[0].endswith("ss")
 
 
-def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
+def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:  # noqa: PLR0912
     words = [trim(word) for word in phrase.split() if trim(word)]
     lowered = [lower_in(word, grammar.code) for word in words]
     if not words or lowered[0] in grammar.words["speaker"]:
@@ -94,9 +98,15 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:
                 return NOBODY
             owner = last.subject
         words, lowered = words[1:], lowered[1:]
+        if len(words) > 1 and lowered[0] in grammar.words["ownmost"]:
+            # "My own bike"
+            words, lowered = words[1:], lowered[1:]
     elif lowered[0] in grammar.words["determiners"]:
         definite = True
         words, lowered = words[1:], lowered[1:]
+    if not words and definite and grammar.parser == "german":
+        # "…, die wohnt jetzt in Trier": who was named last; "ein Twingo, der steht …" is not said of the speaker.
+        return last if last is not None and (last.name or last.noun in grammar.relations) else NOBODY
     if not words:
         return Party(owner=owner)
     return _owned(words, lowered, owner, possessed or definite, grammar)

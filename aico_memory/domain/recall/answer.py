@@ -12,6 +12,7 @@ from aico_memory.domain.formation.standing import COUNT
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.alike import called
 from aico_memory.domain.recall.broader import answered_broadly, falls_back, says_nothing
+from aico_memory.domain.recall.doings import liked_to_do
 from aico_memory.domain.recall.groups import Group, Recalled, grouped, head_of, kin
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
@@ -83,7 +84,7 @@ def recalled(  # noqa: PLR0912
     for group in groups:
         group.score = _score(group, question, about, tables)
     if about and not question.relations and not any(group.subject in about and group.score > 0 for group in groups):
-        # Nothing is known of what is named that the question asks for: it is the speaker's own, unless it is somebody.
+        # Nothing is known of what is named: it is the speaker's own, unless it is somebody.
         if not question.naming and about & known_by_name(groups, tables):
             return Recalled([])
         about = frozenset()
@@ -103,7 +104,7 @@ def recalled(  # noqa: PLR0912
     answer = at(kin(best, groups, tables), at_us) or at(kin(best, groups, tables, near=True), at_us)
     if not answer:
         answer = _fallen_back(best, question, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
-    return Recalled(_narrowed(answer, best, question, tables), best.held)
+    return Recalled(_narrowed(liked_to_do(answer, question, tables), best, question, tables), best.held)
 
 
 def _score(group: Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:
@@ -114,7 +115,7 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
             noun_score += 1.0 if question.naming else 0.0
         elsewhere = bool(about) or bool(question.relations)
         if elsewhere and not noun_score:
-            # About somebody else; the speaker's own facts answer it only where the predicate names that somebody.
+            # About somebody else; the speaker's own facts answer only where the predicate names that somebody.
             named = any(
                 relation in nouns for relation in question.relations for nouns in _nouns(group.predicate, question, tables)
             )
@@ -132,8 +133,7 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
 
 
 def _is_general(group: Group, tables: FormationTables) -> bool:
-    known = tables.predicates.get(group.predicate)
-    return known is not None and known.general
+    return bool((known := tables.predicates.get(group.predicate)) and known.general)
 
 
 def _is_relation(group: Group, question: Question, tables: FormationTables) -> bool:

@@ -11,6 +11,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import is_a
 from aico_memory.domain.formation.standing import COUNT, kinds_named
 from aico_memory.domain.formation.wording import lower_in
+from aico_memory.domain.recall.doings import asks_for_work
 from aico_memory.domain.recall.groups import Group
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.question import Question
@@ -32,6 +33,7 @@ def falls_back(predicate: str, question: Question, tables: FormationTables) -> t
     """What answers where a predicate has no value; "Which job am I working in?" is not answered with what one studies."""
     known = tables.predicates.get(predicate)
     at_work = question.language == "tr" and _AT_WORK.search(lower_in(question.text, "tr"))
+    at_work = at_work or asks_for_work(question, predicate, tables)
     return () if known is None or at_work else known.falls_back
 
 

@@ -124,3 +124,23 @@ def test_a_dose_is_one_thing_however_it_is_told(language: str, texts: tuple[str,
 def test_what_somebody_else_takes_is_theirs() -> None:
     facts = _facts("Mein Vater nimmt 20 mg von so einem Cholesterinmittel.", "de")
     assert {fact.subject for fact in facts} == {"vater"}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "predicate", "value"),
+    [
+        ("en", "I'm borrowing my brother's Passat while mine is in the shop.", "borrowed", "brother's Passat"),
+        ("de", "Ich habe mir bis Ende Februar den Golf meiner Tante geliehen.", "borrowed", "Golf meiner Tante"),
+        ("en", "My own bike is a Trek.", "attribute:bike", "Trek"),
+        ("de", "Mein eigenes Auto ist ein Twingo, der steht in der Werkstatt.", "car", "Twingo"),
+    ],
+)
+def test_what_is_borrowed_is_not_owned(language: str, text: str, predicate: str, value: str) -> None:
+    assert [(fact.predicate, fact.value) for fact in _facts(text, language)] == [(predicate, value)]
+
+
+def test_what_one_likes_to_read_is_each_of_it_and_what_a_pronoun_stands_for() -> None:
+    told = _facts("I like reading crime novels and travel books.", "en")
+    more = _facts("I've discovered graphic novels at the library, I like those as well.", "en")
+    liked = [fact.value for fact in (*told, *more) if fact.predicate == "likes"]
+    assert liked == ["crime novels", "travel books", "graphic novels"]
