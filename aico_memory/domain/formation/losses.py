@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from aico_memory.domain.formation.turkish_words import unpossessed
 from aico_memory.domain.formation.wording import lower_in, trim
 
 PARTNER, REPLACED = "partner", "replaced"
+_PAIR = re.compile(r"(?P<a>[A-ZÄÖÜ][\w-]+) (?:and|und) (?P<b>[A-ZÄÖÜ][\w-]+)(?!\w)")
 FEES = frozenset({"fee", "fees", "price"})
 
 
@@ -23,6 +25,15 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
         return
     party = frame.subject
     first = lower_in(trim(frame.rest.split()[0]), grammar.code) if frame.rest else ""
+    if leave := _who_moved_out(frame, first, grammar):
+        for who in leave:
+            # Who shares the flat does so no longer; of anybody else it ends nothing.
+            for noun in sorted(grammar.words["sharing"]):
+                name, single, kind = predicate_of(noun, tables, grammar)
+                yield Found(SPEAKER, name, who, single, kind, act="end")
+            yield Found(SPEAKER, "lives_with", who, False, "fact", act="end")
+        yield Found(party.subject, "home_city", "", True, "profile", act="end")
+        return
     if party.name and not party.noun:
         for mark in grammar.marks["succession"] if frame.verb not in grammar.words["states"] else ():
             # "Monica took over as my boss".
@@ -35,15 +46,6 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
                 # "Oleg replaces Renate": whatever she was.
                 yield Found(SPEAKER, REPLACED, party.name, False, "fact", left=found["old"])
                 return
-        away = frame.verb in grammar.words["moves"] and first in ("out", "away") and frame.verb != "relocate"
-        if away or (frame.verb in grammar.words["moves_out"] and not first):
-            # Who shares the flat does so no longer; of anybody else it ends nothing.
-            for noun in sorted(grammar.words["sharing"]):
-                name, single, kind = predicate_of(noun, tables, grammar)
-                yield Found(SPEAKER, name, party.name, single, kind, act="end")
-            yield Found(SPEAKER, "lives_with", party.name, False, "fact", act="end")
-            yield Found(party.subject, "home_city", "", True, "profile", act="end")
-            return
         if frame.verb in grammar.words["lives"] and any(mark.search(frame.text) for mark in grammar.marks["with_us"]):
             # "Petra lives with us": who shares the flat, whether friend or lodger.
             for noun in sorted(grammar.words["lives_in"]):
@@ -95,6 +97,17 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
             return
         yield Found(party.owner, name, "", single, kind, act="end")
         yield Found(party.owner, "owns", party.noun, False, "fact", act="end")
+
+
+def _who_moved_out(frame: Frame, first: str, grammar: Grammar) -> list[str]:
+    """ "Joan and Pete have moved away": the names of those who moved out; empty where the clause tells nothing of the kind."""
+    away = frame.verb in grammar.words["moves"] and first in ("out", "away") and frame.verb != "relocate"
+    if not away and not (frame.verb in grammar.words["moves_out"] and not first):
+        return []
+    party, pair = frame.subject, _PAIR.match(frame.text)
+    if pair and pair.group().casefold() == party.subject:
+        return [pair["a"], pair["b"]]
+    return [party.name] if party.name and not party.noun else []
 
 
 def _over(noun: str, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:

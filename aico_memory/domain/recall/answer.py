@@ -163,9 +163,9 @@ def _noun_score(group: Group, question: Question, tables: FormationTables) -> fl
         return 1.4 + 0.5 * len(core)
     if noun in question.relations:
         return 2.0
-    if kind == "favourite" and any(
-        word in token or token in word for word in words for token in question.meant if len(token) > 3
-    ):
+    tokens = [token for token in (*question.meant, *question.words) if len(token) > 3]
+    if kind == "favourite" and any(word in token or token in word for word in words for token in tokens):
+        # "Lieblingstee": a stemmer leaves no tea in it.
         return 1.6
     return 0.6 * len(shared) / max(1, len(words)) if shared else 0.0
 

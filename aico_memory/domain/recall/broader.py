@@ -32,8 +32,9 @@ _PLAIN = ("asking", "determiners", "prepositions", "adverbs", "own")
 def falls_back(predicate: str, question: Question, tables: FormationTables) -> tuple[str, ...]:
     """What answers where a predicate has no value; "Which job am I working in?" is not answered with what one studies."""
     known = tables.predicates.get(predicate)
-    at_work = question.language == "tr" and _AT_WORK.search(lower_in(question.text, "tr"))
-    at_work = at_work or asks_for_work(question, predicate, tables)
+    at_work = asks_for_work(question, predicate, tables) or (
+        question.language == "tr" and _AT_WORK.search(lower_in(question.text, "tr"))
+    )
     return () if known is None or at_work else known.falls_back
 
 
