@@ -35,7 +35,7 @@ class RefitFigures:
     factors: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
     passes: int = 2
     # The means are fitted on so many of the people, evenly chosen.
-    mean_people: int = 2_000
+    mean_people: int = 1_000
     # The spread is fitted on so many of the people, evenly chosen, and on so many cells of each.
     spread_people: int = 40
     cells: int = 60
