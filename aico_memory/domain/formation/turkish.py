@@ -49,6 +49,9 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
         left, right = sentence[start : match.start()], sentence[match.end() :]
         if match.start() <= start or not _predicate(left, grammar):
             continue
+        if match.group() == " ve " and low_tr(left.rpartition(" ")[2]) in grammar.words["not_named"]:
+            # "Annem İtalyanca ve Rusça biliyor"
+            continue
         if _predicate(_first_part(right), grammar) or _predicate(_COMMAS.split(right)[0], grammar):
             parts.append(left)
             start = match.end()
@@ -176,8 +179,9 @@ def _verbal(
     else:
         length, found = subject_of(rest, grammar, party)
         if found is not None and found.noun and found.name and length == len(rest) and lemma in grammar.words["takes_object"]:
-            # "Oğlum Minecraft oynuyor": what is played, and not who plays.
-            length, found = length - len(found.name.split()), replace(found, name="")
+            # "Oğlum Minecraft oynuyor", "Oğlum Can Fifa oynuyor": what is played, and not who plays.
+            called = found.name.split()[:-1]
+            length, found = length - 1, replace(found, name=" ".join(called))
         goes_on = lemma in grammar.words["over"] or lemma in grammar.words["goes_on"]
         if found is None and rest and goes_on and not any(split_case(word)[0] for word in rest):
             # "Tutunamayanlar bitti"

@@ -16,7 +16,7 @@ _KIN = r"(?i:annem|babam|eşim|kızım|oğlum|ablam|abim|kardeşim|dedem|anneann
 
 # "Delix dozum artık 10 mg oldu", "Euthyrox'un dozu 125 mcg'ye çıktı", "annemin Delix dozunu 10 mg yaptılar".
 _DOSE_OF = re.compile(
-    rf"(?:(?P<w>[^\W\d_]+m[ıiuü]n )|(?!{_KIN} )(?:[Dd]oktor|[Hh]ekim|[^\W\d_]{{3,}}[ıiuü]m) )?\b"
+    rf"(?:(?P<w>[^\W\d_]+m[ıiuü]n )|(?P<k>{_KIN}) |(?:[Dd]oktor|[Hh]ekim|[^\W\d_]{{3,}}[ıiuü]m) )?\b"
     r"(?P<n>(?![İiIı]la[cç]|[Gg]ünlük|[Yy]eni)[^\W\d_]{4,})(?:'?n?[ıiuü]n)? "
     r"doz(?:umuz|um|u)(?:n?[ıiuü])? "
     rf"{_OFTEN}(?:doktor(?:um)? )?(?:{_DOSE}'?[dt][ae]n )?{_OFTEN}(?P<v>{_DOSE})(?:'?y?[ae])?(?: olarak)?"
@@ -55,7 +55,8 @@ def doses_named(text: str, before: Sequence[str]) -> str:
 
 
 def _of(match: re.Match[str]) -> str:
-    return f"{match['w']}{match['n']} dozu {match['v']}" if match["w"] else f"{match['n']} dozum {match['v']}"
+    whose = match["w"] or (f"{match['k']}in " if match["k"] else "")
+    return f"{whose}{match['n']} dozu {match['v']}" if whose else f"{match['n']} dozum {match['v']}"
 
 
 def _taken(match: re.Match[str]) -> str:

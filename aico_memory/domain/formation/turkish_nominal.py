@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_phrases import (
@@ -185,6 +186,9 @@ def _named_relation(words: list[str], low: list[str], grammar: Grammar) -> tuple
 
 
 def _with_value(frame: Frame, words: list[str]) -> Frame | None:
+    if words and low_tr(words[0]) in EXIST:
+        # "İki alerjim var: polen ve fıstık" lists them, "Pınar'ın üç kedisi var: biri sarı" names none.
+        words = words[1:] if frame.subject.owner == SPEAKER and {"ve", COMMA} & set(words) else []
     if not words and not frame.times:
         return None
     words = words[: _name_alone(words)] if _SOMEBODY.search(frame.subject.noun) else words

@@ -23,6 +23,7 @@ DOSES = [
     ([], "Doktor Delix yazdı, günde 5 mg alıyorum.", "Doktor Delix yazdı, Delix dozum 5 mg."),
     (["Relpax kullanıyorum."], "Artık 80 mg alıyorum.", "Relpax dozum 80 mg."),
     ([], "Psikiyatristim Lustral dozunu 40 mg yaptı.", "Lustral dozum 40 mg."),
+    ([], "Babam Delix dozunu 10 mg'a çıkardı.", "Babamin Delix dozu 10 mg."),
     ([], "Annemin Delix dozunu 10 mg yaptılar.", "Annemin Delix dozu 10 mg."),
     ([], "Annem 5 mg Norvasc kullanıyor.", "Annem Norvasc kullanıyor. Annemin Norvasc dozu 5 mg."),
 ]
