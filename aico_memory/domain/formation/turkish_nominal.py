@@ -188,7 +188,8 @@ def _named_relation(words: list[str], low: list[str], grammar: Grammar) -> tuple
 def _with_value(frame: Frame, words: list[str]) -> Frame | None:
     if words and low_tr(words[0]) in EXIST:
         # "İki alerjim var: polen ve fıstık" lists them, "Pınar'ın üç kedisi var: biri sarı" names none.
-        words = words[1:] if frame.subject.owner == SPEAKER and {"ve", COMMA} & set(words) else []
+        listed = len(words) == 2 or bool({"ve", COMMA} & set(words))
+        words = words[1:] if frame.subject.owner == SPEAKER and listed else []
     if not words and not frame.times:
         return None
     words = words[: _name_alone(words)] if _SOMEBODY.search(frame.subject.noun) else words
