@@ -237,7 +237,10 @@ def test_poisoned_messages_end_as_dead_letters_and_hold_nothing_up(deployment: D
     assert len(ours) > 100
     assert all(letter["reason"] and letter["code"] and letter["topic"] and letter["consumer"] for letter in ours)
     # What cannot be applied is known at once: nothing of it was tried again and again until it was given up.
-    assert {letter["code"] for letter in ours} == {"invalid_message"}
+    assert {letter["code"] for letter in ours} == {"invalid_message", "validation_error"}
+    # Of a judgement of an answer, and of nothing else, it is told as what the client's own check would have said.
+    judged = {letter["topic"] for letter in ours if letter["code"] == "validation_error"}
+    assert judged == {"memory/behavioral/feedback/v1/", "memory/behavioral/feedback_edit/v1/"}
     assert {letter["attempts"] for letter in ours} == {1}
 
 

@@ -43,6 +43,9 @@ def says_nothing(group: Group, question: Question) -> bool:
     if "name" in question.predicates and question.naming and question.relations and group.predicate.isalpha():
         # "Kızımın adı ne?" is not answered with what she watches.
         return group.subject in question.relations and group.predicate not in question.predicates
+    if not question.asks and "?" not in question.text:
+        # "User collects stamps", looked for: not a question that it would only give back.
+        return False
     return all(stems(one.fact.value, question.language) <= question.stems for one in group.held)
 
 
