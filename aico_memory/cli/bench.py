@@ -69,11 +69,12 @@ def facts(
     context: typer.Context,
     half: Annotated[str, typer.Option(help="Only this part of the streams: develop, held-out or other-hands.")] = "",
     misses: Annotated[bool, typer.Option(help="Also print what was answered wrongly.")] = False,
-    in_process: Annotated[bool, typer.Option(help="By the rules alone, in this process: fast.")] = False,
+    in_process: Annotated[bool, typer.Option(help="Without a deployment, in this process: fast.")] = False,
+    rules_alone: Annotated[bool, typer.Option(help="With --in-process: without the learned reader.")] = False,
 ) -> None:
     """Streams of statements in English, German and Turkish: what is true now, what was true then.
 
-    Through a fresh deployment with `add`, `flush` and `recall`, or with --in-process over the rules alone; beside it
+    Through a fresh deployment with `add`, `flush` and `recall`, or with --in-process without one; beside it
     the baselines "latest statement" and "most similar", with false merges and false invalidations. Rules may be made
     from the half `develop`; of the other only the figures count. `exact` counts values that are the expected words.
     """
@@ -83,6 +84,7 @@ def facts(
     from aico_memory.bench.facts.streams import load_streams
     from aico_memory.models.fact_tables import load_formation_tables
     from aico_memory.models.load import load_embedder
+    from aico_memory.models.reader_weights import load_reader
     from aico_memory.paths import find_home
     from aico_memory.settings.models import ModelSettings
 
@@ -94,7 +96,7 @@ def facts(
         embedder, account = load_embedder(ModelSettings(), home.model)
         progress(f"{len(streams)} streams")
         if in_process:
-            tallies = run_streams(streams, load_formation_tables(home), embedder)
+            tallies = run_streams(streams, load_formation_tables(home), embedder, None if rules_alone else load_reader(home))
         else:
             tallies = run_over_the_bus(streams, embedder, progress)
     way = "in process" if in_process else "over the bus"

@@ -26,5 +26,8 @@ class RecallSettings(Section):
     wording_confidence: float = Field(
         0.6, ge=0, le=1, description="Confidence of an answer that only a message's wording gives."
     )
+    reader: bool = Field(
+        True, description="A learned reader weighs what messages say beside what the rules answer; false: rules alone."
+    )
     model_seconds: float = Field(2.0, gt=0, le=60, description="Wait for the model, where the wording does not decide, in s.")
     reports: int = Field(1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped.")

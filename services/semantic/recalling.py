@@ -18,10 +18,11 @@ from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.choosing import by_wording
+from aico_memory.domain.recall.deciding import Answer, answer_of
 from aico_memory.domain.recall.from_items import UNSEEN, held_of
-from aico_memory.domain.recall.mirrored import Mirrored
+from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question, understand
+from aico_memory.domain.recall.reading.reader import ReaderWeights
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.scopes import readable, subject_in
 from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
@@ -43,7 +44,7 @@ class Recalling:
 
     def __init__(
         self, store: SemanticStore, tables: FormationTables, link: LinkPort, clock: Clock, settings: RecallSettings,
-        identity: IdentitySettings, default_language: str, said: SaidAlike,
+        identity: IdentitySettings, default_language: str, said: SaidAlike, reader: ReaderWeights | None,
     ) -> None:  # fmt: skip
         self._store = store
         self._tables = tables
@@ -53,6 +54,7 @@ class Recalling:
         self._identity = identity
         self._default_language = default_language
         self._said = said
+        self._reader = reader
         self._figures = RecallFigures(settings.least_similarity, settings.least_score)
 
     def recall(self, event: Event) -> context_pb2.RecallResult:
@@ -72,22 +74,28 @@ class Recalling:
         held = held_of(items, self._histories(items, known_us), known_us, names)
         likeness.ids = {one.fact.text: one.statement.id for one in held}
         facts = recalled(question, held, as_of_us, self._tables, likeness, self._figures)
-        result = context_pb2.RecallResult(language=grammar.code, degraded=likeness.degraded)
         withheld = {known.memory.said_at_us for known in items if known.memory.status in WITHHELD}
         said = [
             one
             for one in self._said(question, grammar, scopes, names, present_us(self._clock), zone)
             if one.said_at_us <= known_us and one.said_at_us not in withheld
         ]
-        if told := by_wording(facts, said, held, question, grammar, as_of_us):
-            self._tell_words(result, told)
-        else:
-            self._tell(result, _once(facts.answer), {known.memory.memory_id: known for known in items}, known_us)
+        alike_to = likeness.of_messages(said) if self._reads(grammar) else {}
+        # Weights that know how like a message is answer worse without that.
+        reader = None if self._reads(grammar) and not alike_to else self._reader
+        answer = answer_of(facts, said, held, question, grammar, as_of_us, lambda _: alike_to, reader)
+        result = context_pb2.RecallResult(language=grammar.code, degraded=likeness.degraded)
+        self._tell(result, _once(answer.facts), {known.memory.memory_id: known for known in items}, known_us)
+        self._tell_words(result, answer)
         return result
 
-    def _tell_words(self, result: context_pb2.RecallResult, answer: Sequence[Mirrored]) -> None:
-        evidence = self._store.evidence([one.utterance.id for one in answer])
-        for one in answer:
+    def _reads(self, grammar: Grammar) -> bool:
+        return self._reader is not None and grammar.code in self._figures.embedded_languages
+
+    def _tell_words(self, result: context_pb2.RecallResult, answer: Answer) -> None:
+        evidence = self._store.evidence([one.utterance.id for one in answer.words])
+        chance = self._settings.wording_confidence if answer.chance is None else answer.chance
+        for one in answer.words:
             said = one.utterance
             result.results.append(
                 _told(
@@ -96,7 +104,7 @@ class Recalling:
                     one.value,
                     one.from_us,
                     one.until_us,
-                    self._settings.wording_confidence,
+                    chance,
                     evidence[said.id],
                 )
             )
@@ -186,6 +194,12 @@ class _Likeness:
             except AicoMemoryError as error:
                 self.degraded.append(f"model: {error.code}")
         return self._asked
+
+    def of_messages(self, said: Sequence[Utterance]) -> dict[bytes, float]:
+        """Of messages, by their id; empty where the model is away."""
+        if not said or (embedded := self.question()) is None:
+            return {}
+        return self._store.similarities([one.id for one in said], *embedded)
 
     def __call__(self, texts: Sequence[str]) -> list[float]:
         embedded = self.question()

@@ -12,7 +12,7 @@ from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.segments import words_of
-from aico_memory.domain.recall.slots import slot_of
+from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.retrieval.tokens import query_tokens
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
@@ -29,8 +29,15 @@ def _believes(policy: WritePolicy) -> bool:
     return policy.mode == MODES[0] and not restricted
 
 
+def _shares(memory: Memory, slot: Slot, grammar: Grammar) -> bool:
+    return any(any_alike(slot.keys, word, grammar) for word in words_of(memory.text, grammar))
+
+
 class SaidAlike:
-    """Messages of a person that share words with a question; safe from many threads."""
+    """Messages of a person that may answer a question: all where they are few, else those that share words with it.
+
+    Without a reader only what shares a word is worth looking at. Safe from many threads.
+    """
 
     def __init__(self, store: SemanticStore, tables: FormationTables, policing: Policing, settings: RecallSettings) -> None:
         self._store = store
@@ -59,8 +66,7 @@ class SaidAlike:
             known = frozenset(name.casefold() for name in names)
             mine = [memory for memory in mine if not memory.speaker or memory.speaker.casefold() in known]
         for memory in mine:
-            words = words_of(memory.text, grammar)
-            if not any(any_alike(slot.keys, word, grammar) for word in words):
+            if not self._settings.reader and not _shares(memory, slot, grammar):
                 continue
             if not _NO_STATEMENTS & set(filters_of(memory.text, self._tables.signals)):
                 found.append(memory)

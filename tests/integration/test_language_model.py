@@ -50,6 +50,8 @@ def configured(make_deployment: MakeDeployment, endpoint: str, **more: str) -> D
     made = make_deployment(
         **{
             f"{prefix}enabled": "true", f"{prefix}model": "local", f"{prefix}endpoint": endpoint,
+            # What the model and the rules make of a message is looked at, not what the reader would find in its words.
+            "AICO_MEMORY_SET__recall__reader": "false",
             "AICO_MEMORY_LLM_API_KEY": KEY, **{f"{prefix}{name}": value for name, value in more.items()},
         }
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.weight import WEAK
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.choosing import by_wording
+from aico_memory.domain.recall.deciding import answer_of
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import understand
+from aico_memory.domain.recall.reading.reader import ReaderWeights
 from aico_memory.domain.recall.timeline import Held, Statement, resolve
 from aico_memory.models.embedder import Embedder, Vectors
 
@@ -62,8 +63,10 @@ def statements_of(stream: Stream, tables: FormationTables) -> list[Statement]:
     return found
 
 
-def run_streams(streams: Sequence[Stream], tables: FormationTables, embedder: Embedder) -> dict[tuple[str, str], Tally]:
-    """Tallies by (language, half)."""
+def run_streams(
+    streams: Sequence[Stream], tables: FormationTables, embedder: Embedder, reader: ReaderWeights | None
+) -> dict[tuple[str, str], Tally]:
+    """Tallies by (language, half); without a reader of the rules alone."""
     vectoriser = Vectoriser(embedder)
     tallies: dict[tuple[str, str], Tally] = {}
     for stream in streams:
@@ -72,21 +75,28 @@ def run_streams(streams: Sequence[Stream], tables: FormationTables, embedder: Em
         held = resolve(statements)
         _count_merges(statements, held, tally)
         for asked in stream.asked:
-            _ask(stream, asked, held, tables, vectoriser, tally)
+            _ask(stream, asked, held, tables, vectoriser, reader, tally)
     return tallies
 
 
 def _ask(
-    stream: Stream, asked: Asked, held: Sequence[Held], tables: FormationTables, vectoriser: Vectoriser, tally: Tally
-) -> None:
+    stream: Stream, asked: Asked, held: Sequence[Held], tables: FormationTables, vectoriser: Vectoriser,
+    reader: ReaderWeights | None, tally: Tally,
+) -> None:  # fmt: skip
     tense, as_of = tense_of(stream, asked)
     grammar = tables.grammars[stream.language]
     question = understand(asked.question, grammar, tables, stream.now_us, ZONE)
     likeness = vectoriser.to(asked.question)
-    facts = recalled(question, held, as_of, tables, likeness, RecallFigures())
+    figures = RecallFigures()
+    facts = recalled(question, held, as_of, tables, likeness, figures)
     said = [Utterance(b"%d" % number, one.text, one.at_us, ZONE) for number, one in enumerate(stream.said)]
-    told = by_wording(facts, said, held, question, grammar, as_of)
-    values = [one.value for one in told] or [one.fact.value for one in facts.answer]
+
+    def bears(messages: Sequence[Utterance]) -> Mapping[bytes, float]:
+        if stream.language not in figures.embedded_languages:
+            return {}
+        return dict(zip([one.id for one in messages], likeness([one.text for one in messages]), strict=True))
+
+    values = answer_of(facts, said, held, question, grammar, as_of, bears, reader).values
     tally.answered(stream.id, tense, asked, values)
     _count_errors(asked, held, values, as_of, tally)
     tally.baselines(stream, tense, asked, as_of, likeness)

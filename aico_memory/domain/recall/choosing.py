@@ -36,7 +36,7 @@ def _is_better(
     at_us: int,
 ) -> bool:  # fmt: skip
     """Whether what mirrors the question is the better answer: facts know of ends and corrections, wording knows any verb."""
-    if not mirror or any(_known_otherwise(one, held, question, grammar, at_us) for one in mirror):
+    if not mirror or any(known_otherwise(one, held, question, grammar, at_us) for one in mirror):
         return False
     answered = [one.fact.object_key for one in facts.answer]
     values = [normalise_fact_key(one.value) for one in mirror]
@@ -117,7 +117,7 @@ def _counts(value: Sequence[str], grammar: Grammar) -> bool:
     return bool(value) and value[0] in grammar.calendar.numbers
 
 
-def _known_otherwise(one: Mirrored, held: Sequence[Held], question: Question, grammar: Grammar, at_us: int) -> bool:
+def known_otherwise(one: Mirrored, held: Sequence[Held], question: Question, grammar: Grammar, at_us: int) -> bool:
     """Whether the facts know the value, and that it did not hold then: it was ended, corrected or taken back."""
     same = [fact for fact in held if _same_value(fact.fact.value, one.value, grammar)]
     mine = [fact for fact in same if fact.statement.said_at_us == one.utterance.said_at_us]

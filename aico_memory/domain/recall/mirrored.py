@@ -73,10 +73,10 @@ def _told(
             at for at, word in enumerate(piece.words) if any_alike((*slot.keys, *slot.optional), word.low, grammar)
         )
         values = fillers(slot, piece, places, grammar)
-        if _is_denied(piece, grammar):
+        if is_denied(piece, grammar):
             yield [Mirrored(value, utterance, utterance.said_at_us, mode=END) for value in values or [""]]
             continue
-        start, until = _bounds(slot, piece, utterance.said_at_us, grammar)
+        start, until = bounds(slot, piece, utterance.said_at_us, grammar)
         if corrects and before[-1]:
             start = min(start, before[-1][0].from_us)
         lows = {word.low for word in piece.words}
@@ -127,7 +127,7 @@ def _is_of_whom(slot: Slot, piece: Segment, keys: frozenset[str], grammar: Gramm
     return mine and not strangers and not third and not whose
 
 
-def _is_denied(piece: Segment, grammar: Grammar) -> bool:
+def is_denied(piece: Segment, grammar: Grammar) -> bool:
     """Whether it says that something is not so, or is so no longer."""
     text = " ".join(word.said for word in piece.words)
     if any(word.low in grammar.words["negates"] for word in piece.words) or any(
@@ -140,7 +140,7 @@ def _is_denied(piece: Segment, grammar: Grammar) -> bool:
     return verb is not None and verb.negated
 
 
-def _bounds(slot: Slot, piece: Segment, said_at_us: int, grammar: Grammar) -> tuple[int, int]:
+def bounds(slot: Slot, piece: Segment, said_at_us: int, grammar: Grammar) -> tuple[int, int]:
     start, until = said_at_us, OPEN
     past = any(grammar.tenses.get(word.low) in ("past", "participle") for word in piece.words)
     for one in piece.times:

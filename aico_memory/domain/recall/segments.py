@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from aico_memory.domain.formation.acts import read_speech
 from aico_memory.domain.formation.grammar import Grammar
@@ -58,11 +59,17 @@ def words_of(text: str, grammar: Grammar) -> frozenset[str]:
     return frozenset(lower_in(trim(word)[:_LONGEST], grammar.code) for word in even(text[:MAX_CHARACTERS]).split())
 
 
-def segments_of(text: str, grammar: Grammar, said_at_us: int, zone: str) -> Iterator[Segment]:
+# A message is cut once for the rules and once for the reader.
+@lru_cache(maxsize=256)
+def segments_of(text: str, grammar: Grammar, said_at_us: int, zone: str) -> tuple[Segment, ...]:
     """The pieces of what a person says in their own words and as a fact; a piece that takes something back says so.
 
     Quotations, questions, wishes, conditions and hearsay are left out.
     """
+    return tuple(_segments(text, grammar, said_at_us, zone))
+
+
+def _segments(text: str, grammar: Grammar, said_at_us: int, zone: str) -> Iterator[Segment]:
     for sentence in sentences(own_words(readable(text)[:MAX_CHARACTERS]), grammar.marks["opens_sentence"]):
         speech = read_speech(sentence, grammar)
         if speech.act != RETRACT and (speech.silent or sentence.endswith("?") or _is_unsure(sentence, grammar)):

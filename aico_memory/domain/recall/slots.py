@@ -21,9 +21,9 @@ _FUNCTION = (
     "asking", "determiners", "possessives", "own", "pronouns", "speaker", "subjects", "adverbs", "openers", "empty", "now",
     "third", "prepositions", "name_nouns",
 )  # fmt: skip
-_HOUR = re.compile(r"\d[:.]\d\d|\d ?(?:uhr|am|pm)\b|^\d{1,2}$")
+HOUR = re.compile(r"\d[:.]\d\d|\d ?(?:uhr|am|pm)\b|^\d{1,2}$")
 _NUMBER = re.compile(r"^[€$£]?\d")
-_LOCATIVE = frozenset({"@de"})
+LOCATIVE = frozenset({"@de"})
 _LONGEST = 6
 _MANY_ENGLISH, _MANY_TURKISH = re.compile("[^s]s$|ies$|^(?:people|children)$"), re.compile("l[ae]r")
 OFTEN = "often"
@@ -157,7 +157,7 @@ def fillers(slot: Slot, segment: Segment, taken: frozenset[int], grammar: Gramma
     start, end = _with_sort(start, end, slot, segment.words, grammar)
     if slot.kind in (WHEN, CLOCK, AMOUNT):
         return [squeeze(" ".join(word.said for word in segment.words[start:end]))]
-    said = [value for value in _listed(segment.words[start:end], grammar) if value]
+    said = [value for value in listed_values(segment.words[start:end], grammar) if value]
     # "My dose of …": what only joins words is no value.
     return [value for value in said if lower_in(value, grammar.code) not in grammar.words["tails"]]
 
@@ -190,17 +190,17 @@ def _distance(span: tuple[int, int], taken: frozenset[int], last: bool, grammar:
 def _spans(slot: Slot, words: Sequence[Word], taken: frozenset[int], grammar: Grammar) -> Iterator[tuple[int, int]]:
     """The places [start, end) of what might fill the slot."""
     if slot.kind in (WHEN, CLOCK):
-        for start, end in _runs([word.timed for word in words]):
+        for start, end in runs_of([word.timed for word in words]):
             text = " ".join(word.low for word in words[start:end])
-            if slot.kind == WHEN or _HOUR.search(text):
+            if slot.kind == WHEN or HOUR.search(text):
                 yield start, end
         return
     free = [
-        at not in taken and not word.timed and not word.bounds and not _is_function(at, words, grammar)
+        at not in taken and not word.timed and not word.bounds and not is_function(at, words, grammar)
         for at, word in enumerate(words)
     ]
     if slot.kind == AMOUNT:
-        yield from _amounts(words, free, taken)
+        yield from amounts_in(words, free, taken)
     elif grammar.parser == "turkish":
         yield from _turkish(slot, words, free, grammar)
     elif slot.kind == WHERE or slot.preposition:
@@ -208,14 +208,14 @@ def _spans(slot: Slot, words: Sequence[Word], taken: frozenset[int], grammar: Gr
     else:
         # A German noun has its capital; of "which …" nothing else is an answer.
         named = slot.kind == WHO or (grammar.parser == "german" and bool(slot.optional))
-        yield from (span for span in _joined(free, words, grammar) if not named or _has_name(words[slice(*span)]))
+        yield from (span for span in joined_runs(free, words, grammar) if not named or _has_name(words[slice(*span)]))
 
 
 def _has_name(words: Sequence[Word]) -> bool:
     return any(word.said[:1].isupper() or word.said[:1].isdigit() for word in words)
 
 
-def _amounts(words: Sequence[Word], free: Sequence[bool], taken: frozenset[int]) -> Iterator[tuple[int, int]]:
+def amounts_in(words: Sequence[Word], free: Sequence[bool], taken: frozenset[int]) -> Iterator[tuple[int, int]]:
     for at, word in enumerate(words):
         if free[at] and _NUMBER.match(word.low):
             unit = at + 1 < len(words) and not word.closes and (free[at + 1] or at + 1 in taken) and not words[at + 1].timed
@@ -228,7 +228,7 @@ def _led(slot: Slot, words: Sequence[Word], free: Sequence[bool], grammar: Gramm
     leading = grammar.words["places"] if slot.kind == WHERE else own
     beside = grammar.words["determiners"] | grammar.words["possessives"]
     found = []
-    for start, end in _joined(free, words, grammar):
+    for start, end in joined_runs(free, words, grammar):
         before = start - 1
         while before >= 0 and words[before].low in beside:
             before -= 1
@@ -241,9 +241,9 @@ def _led(slot: Slot, words: Sequence[Word], free: Sequence[bool], grammar: Gramm
 
 
 def _turkish(slot: Slot, words: Sequence[Word], free: Sequence[bool], grammar: Grammar) -> Iterator[tuple[int, int]]:
-    for start, end in _joined(free, words, grammar):
+    for start, end in joined_runs(free, words, grammar):
         if slot.kind == WHERE:
-            places = [at for at in range(start, end) if split_case(words[at].said)[0] in _LOCATIVE]
+            places = [at for at in range(start, end) if split_case(words[at].said)[0] in LOCATIVE]
             if places:
                 yield start, places[-1] + 1
             continue
@@ -251,7 +251,7 @@ def _turkish(slot: Slot, words: Sequence[Word], free: Sequence[bool], grammar: G
             yield start, end
 
 
-def _is_function(at: int, words: Sequence[Word], grammar: Grammar) -> bool:
+def is_function(at: int, words: Sequence[Word], grammar: Grammar) -> bool:
     word, low = words[at], words[at].low
     if any(low in grammar.words[name] for name in _FUNCTION) or low in grammar.words["negates"] or is_light(low, grammar):
         return True
@@ -273,7 +273,7 @@ def _is_function(at: int, words: Sequence[Word], grammar: Grammar) -> bool:
     return grammar.tenses.get(low) in _VERBAL
 
 
-def _runs(flags: Sequence[bool], closes: Sequence[bool] = ()) -> Iterator[tuple[int, int]]:
+def runs_of(flags: Sequence[bool], closes: Sequence[bool] = ()) -> Iterator[tuple[int, int]]:
     """[start, end) of what is true in a row; a row ends behind what closes it."""
     start = -1
     for at, flag in enumerate([*flags, False]):
@@ -287,9 +287,9 @@ def _runs(flags: Sequence[bool], closes: Sequence[bool] = ()) -> Iterator[tuple[
             start = -1
 
 
-def _joined(free: Sequence[bool], words: Sequence[Word], grammar: Grammar) -> Iterator[tuple[int, int]]:
+def joined_runs(free: Sequence[bool], words: Sequence[Word], grammar: Grammar) -> Iterator[tuple[int, int]]:
     """Runs of free words; what is listed ("A, B and C") is one run, and a comma alone lists nothing."""
-    runs = list(_runs(free, [word.closes for word in words]))
+    runs = list(runs_of(free, [word.closes for word in words]))
     listing, beside = grammar.words["listing"], grammar.words["determiners"] | grammar.words["prepositions"]
     at = 0
     while at < len(runs):
@@ -310,7 +310,7 @@ def _joined(free: Sequence[bool], words: Sequence[Word], grammar: Grammar) -> It
         at += 1
 
 
-def _listed(words: Sequence[Word], grammar: Grammar) -> list[str]:
+def listed_values(words: Sequence[Word], grammar: Grammar) -> list[str]:
     values: list[list[str]] = [[]]
     for word in words:
         if word.low in grammar.words["listing"]:

@@ -5,121 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aico_memory.clock import FixedClock, from_us
-from aico_memory.contracts.envelope import Event
-from aico_memory.contracts.v1 import context_pb2, model_pb2
-from aico_memory.domain import memory as semantic
-from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.gate.policy import began, initial_policy
-from aico_memory.domain.gate.statement import Statement
-from aico_memory.domain.memory import RECORD, Evidence, Scope
-from aico_memory.domain.retrieval.tokens import index_tokens
-from aico_memory.domain.scopes import GLOBAL, readable, scope_of, shared
-from aico_memory.errors import InvalidMessage, ModelUnavailable
-from aico_memory.ids import derive_id, new_id
+from aico_memory.domain.scopes import GLOBAL, readable, scope_of
+from aico_memory.errors import InvalidMessage
 from aico_memory.models.fact_tables import load_formation_tables
-from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import find_home
-from aico_memory.settings.identity import IdentitySettings
-from aico_memory.settings.recall import RecallSettings
 from aico_memory.settings.write_path import PolicySettings
-from aico_memory.stores.semantic.twin import MemorySemanticStore
-from services.semantic.policing import Policing
-from services.semantic.recalling import Recalling
-from services.semantic.said_alike import SaidAlike
-from tests.support.statements import Shelf
-from tests.support.twin_link import TwinLink
-
-START = 1_772_000_000_000_000
-DAY = 86_400_000_000
+from tests.services.semantic.told_and_asked import DAY, START, Memory
 
 
 @pytest.fixture(scope="module")
 def tables() -> FormationTables:
     return load_formation_tables(find_home())
-
-
-class Memory:
-    """Messages said in scopes, formed by the rules and applied; and the questions about them."""
-
-    def __init__(self, tables: FormationTables, **settings: Any) -> None:
-        self.tables = tables
-        self.relations = {noun for grammar in tables.grammars.values() for noun in grammar.relations}
-        self.model = HashedEmbedder()
-        self.model_away = False
-        self.questions = 0
-        self.store = MemorySemanticStore()
-        self.shelves: dict[Scope, Shelf] = {}
-        link = TwinLink({model_pb2.EmbedRequest: self.embed})
-        identity = IdentitySettings(aliases={"discord:7": "ana"})
-        clock = FixedClock(from_us(START + 1000 * DAY))
-        figures = RecallSettings(**settings)
-        said = SaidAlike(self.store, tables, Policing(PolicySettings(), identity), figures)
-        self.recalling = Recalling(self.store, tables, link, clock, figures, identity, "en", said)
-
-    def embed(self, message: model_pb2.EmbedRequest, user: str) -> model_pb2.Embeddings:
-        self.questions += 1
-        if self.model_away:
-            raise ModelUnavailable("The model is away")
-        rows = self.model.embed(list(message.texts))
-        return model_pb2.Embeddings(vectors=rows.tobytes(), dimension=rows.shape[1], fingerprint=self.model.fingerprint)
-
-    def say(
-        self, text: str, day: float, user: str = "ana", group: str = "", project: str = "", name: str = "",
-        role: str = "user",
-    ) -> None:  # fmt: skip
-        said_at_us = START + round(day * DAY)
-        formed = form(text, role=role, speaker=name, said_at_us=said_at_us, zone="UTC", recent=(), tables=self.tables)
-        scope = scope_of(user, group, project)
-        event_id = new_id(said_at_us)
-        self.record(event_id, text, said_at_us, user, scope, name, role)
-        shelf = self.shelves.setdefault(scope, Shelf())
-        for place, fact in enumerate(formed.facts):
-            known = fact if scope.kind == "user" else shared(fact, user, name, self.relations)
-            shelf.tell_one(Statement(
-                derive_id(event_id, "item", place).bytes, event_id.bytes, place, scope, user, said_at_us, said_at_us, known,
-                0.72, speaker=name,
-            ))  # fmt: skip
-        self.persist(shelf)
-
-    def record(
-        self, event_id: UUID, text: str, said_at_us: int, user: str, scope: Scope, name: str = "", role: str = "user"
-    ) -> None:
-        memory_id = derive_id(event_id, RECORD).bytes
-        source = {"user": "user_message", "assistant": "assistant_message"}[role]
-        record = semantic.Memory(
-            memory_id, scope, user, RECORD, text, said_at_us, said_at_us, said_at_us, said_at_us, said_at_us, said_at_us,
-            data_source=source, speaker=name,
-        )  # fmt: skip
-        evidence = Evidence(memory_id, event_id.bytes, "rule", said_at_us, said_at_us=said_at_us)
-        with self.store.transaction() as transaction:
-            transaction.add(record, (evidence,), index_tokens(text), 1)
-
-    def persist(self, shelf: Shelf) -> None:
-        with self.store.transaction() as transaction:
-            for known in shelf.items.values():
-                transaction.put_item(known, [], 1)
-                vector = self.model.embed([known.memory.text])[0]
-                transaction.keep_vector(known.memory.memory_id, self.model.fingerprint, vector)
-                causes = {one.event_id for one in shelf.statements}
-                mine = [one for one in shelf.changes if one.memory_id == known.memory.memory_id]
-                transaction.put_history(known.memory.memory_id, causes, mine)
-            for one in shelf.evidence:
-                transaction.add_evidence(one)
-
-    def ask(self, question: str, user: str = "ana", **fields: Any) -> context_pb2.RecallResult:
-        request = context_pb2.RecallRequest(user_id=user, question=question, **fields)
-        return self.recalling.recall(Event(new_id(START), "memory/context/recall/v1/", user, request))
-
-    def values(self, question: str, user: str = "ana", **fields: Any) -> list[str]:
-        return [one.value for one in self.ask(question, user, **fields).results]
 
 
 @pytest.fixture

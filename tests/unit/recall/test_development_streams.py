@@ -19,7 +19,7 @@ def test_there_are_at_least_150_streams_in_three_languages() -> None:
 
 def test_the_rules_alone_stay_above_the_bars_on_the_development_half(tables: FormationTables) -> None:
     streams = [stream for stream in load_streams() if stream.half == "develop"]
-    for (language, _), tally in run_streams(streams, tables, HashedEmbedder()).items():
+    for (language, _), tally in run_streams(streams, tables, HashedEmbedder(), None).items():
         assert tally.share("recall", "now") >= 0.9, (language, tally.misses)
         assert tally.share("recall", "then") >= 0.9, (language, tally.misses)
         assert tally.invalidated == 0

@@ -1,0 +1,1 @@
+"""A learned reader beside the rules: which words of what was said answer a question, or whether the rules do, or nothing."""
