@@ -9,6 +9,52 @@ from pydantic import Field, model_validator
 from aico_memory.settings.section import Section
 
 Mode = Literal["auto", "shadow", "manual"]
+FilterName = Literal["length", "system_content", "prompt_injection", "xml_block", "list", "code", "emoji"]
+FILTERS: tuple[FilterName, ...] = ("length", "system_content", "prompt_injection", "xml_block", "list", "code", "emoji")
+
+
+class ClassScores(Section):
+    """What the words of a class say for it; they choose a kind and are no confidence."""
+
+    correction: float = Field(0.40, ge=0, le=1, description="Score of a word of correction.")
+    decision: float = Field(0.35, ge=0, le=1, description="Score of a word of decision.")
+    preference: float = Field(0.30, ge=0, le=1, description="Score of a word of preference.")
+    entity_rich: float = Field(0.30, ge=0, le=1, description="Score of a message with several entities.")
+    fact: float = Field(0.25, ge=0, le=1, description="Score of a word of fact.")
+
+
+class ObserveSettings(Section):
+    """Filters and classes of a message. Whatever they say, its record is stored and found."""
+
+    filters: tuple[FilterName, ...] = Field(
+        FILTERS, description="Filters that keep a message from making items. The others are named by `explain` only."
+    )
+    least_characters: int = Field(10, ge=0, le=1000, description="A message makes items if it has more characters.")
+    short_statements: bool = Field(
+        True,
+        description='Whether a shorter one makes items all the same where it states something ("Evliyim.", "No, 1991."): '
+        "of 5,119 messages of streams three are as short, and two of them do; of 1,311 such lines of chat four do.",
+    )
+    least_unspaced: int = Field(4, ge=0, le=1000, description="Fewest characters in a script without spaces.")
+    most_characters: int = Field(5000, ge=10, le=1_000_000, description="A message makes items if it has fewer characters.")
+    list_lines: int = Field(5, ge=1, le=1000, description="Lines of bullets or bold from which a message is a list.")
+    code_share: float = Field(0.5, ge=0, le=1, description="Share of code above which a message is code.")
+    most_emoji: int = Field(3, ge=0, le=1000, description="Most emoji of a message.")
+    entity_rich: int = Field(2, ge=1, le=8, description="Entities from which a message is of the class entity_rich.")
+    scores: ClassScores = Field(default_factory=ClassScores)
+
+    @model_validator(mode="after")
+    def _lengths_leave_room(self) -> Self:
+        if self.most_characters <= self.least_characters + 1:
+            raise ValueError("most_characters must leave room above least_characters")
+        return self
+
+
+class FormSettings(Section):
+    """What is formed of a message."""
+
+    entities: int = Field(8, ge=1, le=100, description="Most entities of a message, in the order of mention.")
+    foresight_days: float = Field(7.0, gt=0, le=3650, description="How long a plan holds where it names no end, in days.")
 
 
 class ThresholdSettings(Section):
@@ -124,6 +170,8 @@ class WorkSettings(Section):
 class WritePathSettings(Section):
     """`write_path` in config/memory.yaml."""
 
+    observe: ObserveSettings = Field(default_factory=ObserveSettings)
+    form: FormSettings = Field(default_factory=FormSettings)
     score: ScoreSettings = Field(default_factory=ScoreSettings)
     policy: PolicySettings = Field(default_factory=PolicySettings)
     prediction_error: PredictionErrorSettings = Field(default_factory=PredictionErrorSettings)

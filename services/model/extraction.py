@@ -106,7 +106,8 @@ def open_extraction(ports: Ports, environment: Mapping[str, str] = os.environ) -
     log = OperationsLog(ports.home.logs, settings.log_bytes, settings.log_files)
     chat = ChatEndpoint(endpoint, settings, stop)
     asking = Asking(chat, settings, log, ports.clock, ports.vault.namer("operations"))
-    extractor = Extractor(asking, settings, load_formation_tables(ports.home), load_gazetteer(ports.home))
+    tables = load_formation_tables(ports.home).configured(ports.settings.write_path)
+    extractor = Extractor(asking, settings, tables, load_gazetteer(ports.home))
     ports.log.info("language model on", endpoint_host=endpoint.host, model=settings.model, prompt=extractor.prompt_hash)
     return Extraction(extractor, "", stop, Summariser(asking, settings), Understander(asking, settings))
 

@@ -111,7 +111,7 @@ class SemanticHandlers(Handlers):
         self._indexer.hold = retrieval.hold
         ahead = every.retrieval.prepared_memories
         self._indexer.prepare = Preparing(texts, self._texts, self._live, retrieval.hold, ahead, ports.courtesy.give_way).step
-        tables = load_formation_tables(ports.home)
+        tables = load_formation_tables(ports.home).configured(every.write_path)
         recall = DirectRecall(store, tables, every.recall, settings.default_language)
         self._answering = Answering(
             store,

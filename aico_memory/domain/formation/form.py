@@ -12,7 +12,7 @@ from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.instructing import instructed
 from aico_memory.domain.formation.language_choice import choose_grammar
-from aico_memory.domain.formation.observe import classes_of, density_of, emotion_of, filters_of
+from aico_memory.domain.formation.observe import classes_of, density_of, emotion_of, filters_of, stopping
 from aico_memory.domain.formation.statements import read_statements
 from aico_memory.domain.formation.wording import readable, squeeze
 
@@ -20,7 +20,7 @@ from aico_memory.domain.formation.wording import readable, squeeze
 BINDING_KINDS = frozenset({"constraint", "preference", "procedure"})
 # Feeling this strong makes a message go the fast path at once.
 STRONG_AROUSAL = 0.8
-_STATES_NOTHING = frozenset({"system_content", "xml_block", "code"})
+HELD_BACK = "no item is made of what a filter holds back"
 _NO_NAMES = Gazetteer({}, frozenset())
 _PRONOUNS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Ee]r|[Ss]ie)\b(?= \w)")
 
@@ -37,23 +37,26 @@ def form(
     language: str = "",
     gazetteer: Gazetteer = _NO_NAMES,
 ) -> Formed:
-    """What the message says; `recent` are the messages before it, the newest last. Filters are named, they block nothing.
+    """What the message says; `recent` are the messages before it, the newest last. A filtered message states nothing.
 
     Statements are read from what a person says (`role` user); what the assistant says is observed only.
     """
-    filtered = filters_of(text, tables.signals)
+    filtered = filters_of(text, tables.signals, tables.observe)
+    stopped = stopping(text, filtered, tables.observe)
     text, recent = readable(text), [readable(one) for one in recent]
     grammar = choose_grammar(text, recent, tables, language)
     code = grammar.code if grammar else language
-    entities = extract_entities(text, gazetteer, code)
-    classes = classes_of(text, code, tables.signals, len(entities))
+    entities = extract_entities(text, gazetteer, code, tables.form.entities)
+    classes = classes_of(text, code, tables.signals, len(entities), tables.observe)
     emotion = emotion_of(text, code, tables.signals)
     facts: tuple[FormedFact, ...] = ()
     plans: tuple[FormedFact, ...] = ()
     trace = [f"filter {name}" for name in filtered] + [f"class {name} {score:.2f}" for name, score in classes]
     strong = emotion.arousal >= STRONG_AROUSAL
     resolved = squeeze(text[:500])
-    if grammar is not None and role == "user" and not _STATES_NOTHING & set(filtered):
+    if stopped:
+        trace.append(f"{HELD_BACK}: {', '.join(stopped)}")
+    elif grammar is not None and role == "user":
         # Who tries a trick gives no orders.
         asked, told = ((), text) if "prompt_injection" in filtered else instructed(text, grammar, said_at_us)
         read = read_statements(told, grammar, tables, said_at_us, zone, recent)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
 from aico_memory.domain.formation.apart import Tellings
 from aico_memory.domain.formation.observe import Signals
+from aico_memory.settings.write_path import FormSettings, ObserveSettings, WritePathSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +225,17 @@ class FormationTables:
     profession_endings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # What something is -> parts of words that give it away ("school" -> gymnasium …)
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # What a deployment is configured to.
+    observe: ObserveSettings = field(default_factory=ObserveSettings)
+    form: FormSettings = field(default_factory=FormSettings)
     # (language, noun) -> predicate
     nouns: Mapping[tuple[str, str], str] = field(init=False, repr=False, compare=False)
     # language -> those of them that are several words
     compounds: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+
+    def configured(self, figures: WritePathSettings) -> FormationTables:
+        """The same rules under a deployment's figures."""
+        return replace(self, observe=figures.observe, form=figures.form)
 
     def __post_init__(self) -> None:
         nouns = {

@@ -23,7 +23,7 @@ from aico_memory.domain.memory import OPEN
 MAX_TEXT = 500
 # Stands for the newest value, whichever it is ("I switched to tea").
 NEWEST = "*"
-_WEEK_US = 7 * 86_400_000_000
+_DAY_US = 86_400_000_000
 
 
 def judge(  # noqa: PLR0912, PLR0915
@@ -180,10 +180,12 @@ def _confidence(
 
 
 def plan_of(
-    frame: Frame, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar, said_at_us: int, sentence: str
-) -> FormedFact:
+    frame: Frame, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar, said_at_us: int, sentence: str,
+    days: float,
+) -> FormedFact:  # fmt: skip
+    """What is planned; it holds for so many days where it names no end."""
     ends = [phrases[number].bounds(past=False)[1] for number in frame.times]
-    until = max((end for end in ends if said_at_us < end < OPEN), default=said_at_us + _WEEK_US)
+    until = max((end for end in ends if said_at_us < end < OPEN), default=said_at_us + round(days * _DAY_US))
     value = (
         squeeze(f"{frame.verb} {restore(frame.rest, raw)}")
         if grammar.code == "en"

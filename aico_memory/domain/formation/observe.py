@@ -1,6 +1,7 @@
 """What is noticed about a message before anything is formed: filters, classes, density, emotion.
 
-A filter never blocks the episodic record; it only says that the message makes no item, and why.
+A filter never blocks the episodic record; it only says that the message makes no item, and why. Which filters hold items
+back is configured (`write_path.observe.filters`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aico_memory.domain.formation.wording import even, lower_in, readable
+from aico_memory.settings.write_path import ObserveSettings
 
-LEAST_CHARACTERS, MOST_CHARACTERS = 10, 5000
-LEAST_UNSPACED = 4
-BULLET_LINES, CODE_SHARE, MOST_EMOJI = 5, 0.5, 3
-CLASS_SCORES = {"correction": 0.40, "decision": 0.35, "preference": 0.30, "entity_rich": 0.30, "fact": 0.25}
-ENTITY_RICH = 2
+# The specification's figures, where nobody names others.
+DEFAULTS = ObserveSettings()
 
 _TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?>")
 _XML_BLOCK = re.compile(r"<([A-Za-z][\w:-]*)[^<>]*>.*?</\1>", re.DOTALL)
@@ -61,12 +60,12 @@ class Emotion:
     category: str
 
 
-def filters_of(text: str, signals: Mapping[str, Signals]) -> tuple[str, ...]:
+def filters_of(text: str, signals: Mapping[str, Signals], figures: ObserveSettings = DEFAULTS) -> tuple[str, ...]:
     """Names of the filters that match, in the order in which they are tried."""
     plain = even(readable(text))
     lowered = plain.lower()
     found = []
-    if not _length_is_fit(text):
+    if not _length_is_fit(text, figures):
         found.append("length")
     every = signals.values()
     if any(mark.search(lowered) for one in every for mark in one.system):
@@ -75,20 +74,27 @@ def filters_of(text: str, signals: Mapping[str, Signals]) -> tuple[str, ...]:
         found.append("prompt_injection")
     if _XML_BLOCK.search(plain) or len(_TAG.findall(plain)) >= 2:
         found.append("xml_block")
-    if len(_BULLET.findall(plain)) >= BULLET_LINES:
+    if len(_BULLET.findall(plain)) >= figures.list_lines:
         found.append("list")
-    if _code_share(plain) > CODE_SHARE:
+    if _code_share(plain) > figures.code_share:
         found.append("code")
-    if len(_EMOJI.findall(plain)) > MOST_EMOJI:
+    if len(_EMOJI.findall(plain)) > figures.most_emoji:
         found.append("emoji")
     return tuple(found)
 
 
-def _length_is_fit(text: str) -> bool:
+def _length_is_fit(text: str, figures: ObserveSettings) -> bool:
     stripped = text.strip()
     # A script without spaces says in four characters what another says in ten.
-    least = LEAST_UNSPACED if len(_UNSPACED.findall(stripped)) * 2 > len(stripped) else LEAST_CHARACTERS
-    return least < len(stripped) < MOST_CHARACTERS or (least == LEAST_UNSPACED and len(stripped) == least)
+    unspaced = len(_UNSPACED.findall(stripped)) * 2 > len(stripped)
+    least = figures.least_unspaced if unspaced else figures.least_characters + 1
+    return least <= len(stripped) < figures.most_characters
+
+
+def stopping(text: str, filtered: Sequence[str], figures: ObserveSettings) -> tuple[str, ...]:
+    """Those of the filters that match which keep the message from making items."""
+    short = len(text.strip()) < figures.most_characters and figures.short_statements
+    return tuple(name for name in filtered if name in figures.filters and not (short and name == "length"))
 
 
 def _code_share(text: str) -> float:
@@ -101,7 +107,9 @@ def _code_share(text: str) -> float:
     return (fenced + coded) / len(text)
 
 
-def classes_of(text: str, language: str, signals: Mapping[str, Signals], entities: int) -> tuple[tuple[str, float], ...]:
+def classes_of(
+    text: str, language: str, signals: Mapping[str, Signals], entities: int, figures: ObserveSettings = DEFAULTS
+) -> tuple[tuple[str, float], ...]:
     """Classes that speak for themselves with their scores, the strongest first; they choose a kind, they are no confidence."""
     lowered = lower_in(even(text), language)
     own = signals.get(language)
@@ -110,9 +118,9 @@ def classes_of(text: str, language: str, signals: Mapping[str, Signals], entitie
         for name in ("correction", "decision", "preference", "fact"):
             hits = sum(bool(mark.search(lowered)) for mark in getattr(own, name))
             if hits:
-                found.append((name, min(1.0, CLASS_SCORES[name] * (1 + 0.25 * (hits - 1)))))
-    if entities >= ENTITY_RICH:
-        found.append(("entity_rich", CLASS_SCORES["entity_rich"]))
+                found.append((name, min(1.0, getattr(figures.scores, name) * (1 + 0.25 * (hits - 1)))))
+    if entities >= figures.entity_rich:
+        found.append(("entity_rich", figures.scores.entity_rich))
     return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
 
 

@@ -243,7 +243,7 @@ def _facts(
         trips, introduced = announced(frame, speech, raw, grammar, tables, said_at_us, sentence)
         result.facts.extend([*trips, *introduced])
         if not trips:
-            result.plans.append(plan_of(frame, phrases, raw, grammar, said_at_us, sentence))
+            result.plans.append(plan_of(frame, phrases, raw, grammar, said_at_us, sentence, tables.form.foresight_days))
         return [*trips, *introduced]
     made = []
     left = leaving(frame, grammar) if sudden else put_aside(frame, grammar)

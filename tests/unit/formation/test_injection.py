@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from aico_memory.domain.formation.form import BINDING_KINDS, form
 from aico_memory.domain.formation.formed import Formed
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.observe import filters_of
+from aico_memory.settings.write_path import ObserveSettings
 
 SAID = 1_772_625_600_000_000
 TRICKS = frozenset({"prompt_injection", "system_content", "xml_block", "code"})
@@ -129,6 +132,11 @@ def formed(tables: FormationTables, text: str) -> Formed:
     return form(text, role="user", speaker="", said_at_us=SAID, zone="UTC", recent=(), tables=tables)
 
 
+def unheld(tables: FormationTables) -> FormationTables:
+    """As where a deployment lets such messages make items: even there they bind nobody."""
+    return replace(tables, observe=ObserveSettings(filters=("system_content", "xml_block", "code")))
+
+
 def test_there_are_at_least_sixty_texts_with_near_misses() -> None:
     assert len(ATTACKS) >= 60
     assert len(BENIGN) >= 20
@@ -137,7 +145,9 @@ def test_there_are_at_least_sixty_texts_with_near_misses() -> None:
 @pytest.mark.parametrize("text", ATTACKS)
 def test_an_attack_is_named_and_binds_nobody(tables: FormationTables, text: str) -> None:
     assert TRICKS & set(filters_of(text, tables.signals))
-    result = formed(tables, text)
+    held_back = formed(tables, text)
+    assert not (*held_back.facts, *held_back.foresight)
+    result = formed(unheld(tables), text)
     assert not [fact for fact in (*result.facts, *result.foresight) if fact.kind in BINDING_KINDS]
 
 
@@ -165,5 +175,5 @@ LINE_STARTS = ("<", "#", "[", "{", "assistant", "S")
 def test_an_attack_beside_a_preference_takes_its_binding_force(tables: FormationTables, preference: str) -> None:
     for attack in ATTACKS:
         between = "\n" if attack.startswith(LINE_STARTS) else " "
-        result = formed(tables, f"{preference}{between}{attack}")
+        result = formed(unheld(tables), f"{preference}{between}{attack}")
         assert not [one for one in result.facts if one.kind in BINDING_KINDS], attack
