@@ -14,7 +14,7 @@ from aico_memory.cli.face import NO_CONSENT, WITHOUT_CONSENT, Face, face_of, rea
 from aico_memory.cli.memory import User
 
 if TYPE_CHECKING:
-    from aico_memory.client.learning_verbs import Explanation
+    from aico_memory.client.selection_verbs import Explanation
 
 PANEL = "Behaviour"
 PROPOSED = "proposed"

@@ -23,15 +23,15 @@ WORDS = {
     "guardrails": "guardrails",
     "keys": "keys",
     "learning": (
-        "explain-selection selection-list selection-delete preferences preference-set preference-reset behavior-metrics style "
-        "learn-now undo-learning feedback-list feedback-delete feedback-edit behavior-export skill-put skill-change policies "
-        "behavior-figures"
+        "preferences preference-set preference-reset behavior-metrics style learn-now undo-learning feedback-list "
+        "feedback-delete feedback-edit behavior-export skill-put skill-change policies behavior-figures"
     ),
     "lifecycle": "up down restart",
     "memory": "add search context messages get list history update pin delete flush",
     "outcomes": "should-suggest profile agent-tools outcomes suggestion",
     "read_only": "read-only",
     "review": "review policy",
+    "selections": "explain-selection selection-list selection-delete record-response",
     "sleep": "jobs reindex sleep",
     "status": "status",
     "streams": "record replay export diff-exports verify-replay",

@@ -22,7 +22,9 @@ from aico_memory.client.validation import (
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.errors import InvalidMessage
 
-MAX_LISTED = 1000
+MAX_LISTED = 1_000_000
+# Entries that one answer holds at most; longer lists are read page by page.
+PAGE = 1000
 MAX_TEXT = 2000
 # The first text waits until the phrases are learned.
 CLASSIFY_SECONDS = 15.0
@@ -82,11 +84,18 @@ class FeedbackVerbs:
             "answered_by": answer.answered_by,
         }
 
-    async def feedback_list(self, user_id: str, limit: int = 100) -> list[dict[str, Any]]:
-        """The user's feedback events, newest first."""
+    async def feedback_list(self, user_id: str, limit: int = 100, after: str | uuid.UUID | None = None) -> list[dict[str, Any]]:
+        """The user's feedback events, newest first; `after` an `event_id`: those behind it, NotFound where it is gone."""
         user = checked_user(user_id)
-        request = behavioral_pb2.FeedbackListRequest(user_id=user, limit=checked_limit(limit))
-        answer = await self._session.ask(request, user)
+        left, found = checked_limit(limit), list[behavioral_pb2.FeedbackEntry]()
+        behind = b"" if after is None else checked_id(after, "after").bytes
+        while left:
+            request = behavioral_pb2.FeedbackListRequest(user_id=user, limit=min(left, PAGE), after=behind)
+            page = await self._session.ask(request, user)
+            found += page.feedback[:left]
+            left, behind = left - len(page.feedback[:left]), page.next
+            if not behind or not page.feedback:
+                break
         return [
             {
                 "event_id": str(uuid.UUID(bytes=one.event_id)),
@@ -103,7 +112,7 @@ class FeedbackVerbs:
                 "is_exploration": one.is_exploration,
                 "undone": one.undone,
             }
-            for one in answer.feedback
+            for one in found
         ]
 
     async def delete_feedback(self, user_id: str, event_id: str | uuid.UUID) -> Undone:

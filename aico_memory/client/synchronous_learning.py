@@ -7,8 +7,9 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from aico_memory.client.feedback_verbs import FeedbackReading, Undone
-from aico_memory.client.learning_verbs import Explanation, Learned, LearningVerbs, Moment, Selection, StyleBelief
+from aico_memory.client.learning_verbs import Learned, LearningVerbs, StyleBelief
 from aico_memory.client.results import FeedbackOutcome, Skill
+from aico_memory.client.selection_verbs import Explanation, Moment, Selection
 
 Result = TypeVar("Result")
 
@@ -29,9 +30,15 @@ class SynchronousLearning:
         """Why the selection of this request chose what it chose."""
         return self._run(self._client.explain_selection(request_id, user_id))
 
-    def selection_list(self: _Face, user_id: str, limit: int = 100, skill_id: str | None = None) -> list[Selection]:
+    def selection_list(
+        self: _Face, user_id: str, limit: int = 100, skill_id: str | None = None, after: str | None = None
+    ) -> list[Selection]:
         """The user's selections, newest first."""
-        return self._run(self._client.selection_list(user_id, limit, skill_id))
+        return self._run(self._client.selection_list(user_id, limit, skill_id, after))
+
+    def record_response(self: _Face, user_id: str, request_id: str, response: str) -> str:
+        """Keep the answer that was given with a selected skill."""
+        return self._run(self._client.record_response(user_id, request_id, response))
 
     def delete_selections(self: _Face, user_id: str, request_id: str | None = None, until: Moment = None) -> int:
         """Delete what was asked, chosen and why; thumbs stay."""
@@ -57,9 +64,11 @@ class SynchronousLearning:
         """Take back everything learned of the user after a moment; None: everything."""
         return self._run(self._client.undo_learning(user_id, until))
 
-    def feedback_list(self: _Face, user_id: str, limit: int = 100) -> list[dict[str, Any]]:
+    def feedback_list(
+        self: _Face, user_id: str, limit: int = 100, after: str | uuid.UUID | None = None
+    ) -> list[dict[str, Any]]:
         """The user's feedback events, newest first."""
-        return self._run(self._client.feedback_list(user_id, limit))
+        return self._run(self._client.feedback_list(user_id, limit, after))
 
     def delete_feedback(self: _Face, user_id: str, event_id: str | uuid.UUID) -> Undone:
         """Delete one feedback event and what it taught."""

@@ -18,6 +18,7 @@ from aico_memory.vault.sealer import Sealer
 from services.behavioral.advisor.sealing import exported
 from services.behavioral.feedback import text_context
 from services.behavioral.own_skills import context as skill_context
+from services.behavioral.responses import response_context
 from services.behavioral.selection import input_context
 
 # Order of application and times of the last write; both follow from what is exported.
@@ -70,7 +71,7 @@ def _fields(record: Record, sealer_of: SealerOf) -> dict[str, Any]:
     elif isinstance(record, Trajectory):
         context = input_context(record.request_id)
         fields["input"] = _opened(fields.pop("sealed_input"), record.user, context, sealer_of)
-        fields["response"] = _opened(fields.pop("sealed_response"), record.user, context, sealer_of)
+        fields["response"] = _opened(fields.pop("sealed_response"), record.user, response_context(record.request_id), sealer_of)
     elif isinstance(record, Evolution):
         fields.pop("before")
         fields["cause"] = record.cause.hex

@@ -56,6 +56,7 @@ from services.behavioral.own_skills import ARCHIVED, put
 from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
+from services.behavioral.responses import record_response
 from services.behavioral.selection import Selector, remember, request_id_of
 from services.behavioral.shelves import Shelves
 from services.behavioral.situations import Situations
@@ -71,6 +72,7 @@ CLEAN_UP = topic_of(behavioral_pb2.BehavioralCleanUp).name
 UNDO = topic_of(behavioral_pb2.UndoLearning).name
 EDIT = topic_of(behavioral_pb2.EditFeedback).name
 DELETE_SELECTIONS = topic_of(behavioral_pb2.DeleteSelections).name
+RESPONSE = topic_of(behavioral_pb2.RecordResponse).name
 STATE = topic_of(behavioral_pb2.PutPreference).name
 CLASSIFY_TEXT = topic_of(behavioral_pb2.ClassifyTextRequest).name
 TREND = topic_of(temporal_pb2.BehaviorTrendRequest).name
@@ -99,7 +101,7 @@ class BehavioralHandlers(Handlers):
     name = "behavioral"
     lingers = True
     topics: Sequence[str] = (SELECT, FEEDBACK, CONSENT, CLEAN_UP, UNDO, EDIT, PUT_SKILL, CHANGE_SKILL, *nights.TOPICS, ADJUST,
-                            STATE, DELETE_SELECTIONS, *advisor.TOPICS)  # fmt: skip
+                            STATE, DELETE_SELECTIONS, RESPONSE, *advisor.TOPICS)  # fmt: skip
 
     def __init__(self, ports: Ports, store: BehavioralStore, catalogue: Catalogue) -> None:
         settings = ports.settings.behavioral
@@ -115,6 +117,7 @@ class BehavioralHandlers(Handlers):
             UNDO: self._undo,
             DELETE_SELECTIONS: delete_selections,
             EDIT: self._edit,
+            RESPONSE: lambda _, rows, event: record_response(rows, event, ports.vault.users.sealer(event.user)),
             PUT_SKILL: self._put_skill,
             CHANGE_SKILL: self._change_skill,
             ADJUST: lambda _, rows, event: decide(rows.ledger(), event, {BEHAVIORAL_PRIOR: PriorRules(rows, self._tastes)}),

@@ -16,18 +16,19 @@ from aico_memory.domain.behavioral.guidance import GuidanceFigures, Liking, guid
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.policies import POLICIES
 from aico_memory.domain.behavioral.proposals import Fragments
-from aico_memory.domain.behavioral.records import APPLIED, NO_CONSENT, Trajectory
+from aico_memory.domain.behavioral.records import APPLIED, FeedbackRecord
 from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound
 from aico_memory.runtime.paging import fitting
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.behavioral import BehavioralSettings
-from aico_memory.stores.behavioral.port import BehavioralStore
+from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.export import export_page
 from services.behavioral.feedback import answer_of, text_context
 from services.behavioral.own_skills import current, evidence_of, opened
+from services.behavioral.responses import response_context
 from services.behavioral.selection import Selector, input_context, skill_message
 from services.behavioral.shelves import Shelves
 from services.behavioral.stating import check_bucket
@@ -153,30 +154,44 @@ class Questions:
         return self._selector.answer(found, shelf)
 
     def _selection_list(self, event: Event, ports: Ports) -> Message:
-        user, limit = event.user, min(event.message.limit or DEFAULT_LIMIT, MOST)
+        user, after = event.user, event.message.after
         with self._store.reading() as rows:
-            newest = rows.selections_of(user, event.message.skill_id, limit)
-            uses = {one.request_id: rows.trajectory(user, one.request_id) for one in newest if one.outcome == APPLIED}
+            if after and rows.selection(user, after) is None:
+                raise NotFound("The selection that the list is to go on after is not there (any more)", "Begin anew.")
             own = current(rows, user)
-        names = {skill.skill_id: skill.name for skill in self._catalogue}
-        names |= {skill_id: opened(one, self._sealer_of(user)).name for skill_id, one in own.items()}
-        answer = behavioral_pb2.SelectionList()
-        for one in newest:
+            names = {skill.skill_id: skill.name for skill in self._catalogue}
+            names |= {skill_id: opened(one, self._sealer_of(user)).name for skill_id, one in own.items()}
+            return fitting(
+                lambda lines: self._selection_page(rows, event, lines, names), limit_of(event.message.limit), self._most_bytes
+            )
+
+    def _selection_page(self, rows: BehavioralRows, event: Event, limit: int, names: Mapping[str, str]
+                        ) -> behavioral_pb2.SelectionList:  # fmt: skip
+        user = event.user
+        newest = rows.selections_of(user, event.message.skill_id, limit + 1, event.message.after)
+        uses = {one.request_id: rows.trajectory(user, one.request_id) for one in newest[:limit] if one.outcome == APPLIED}
+        answer = behavioral_pb2.SelectionList(next=newest[limit - 1].request_id if len(newest) > limit else "")
+        for one in newest[:limit]:
             use = uses.get(one.request_id)
             answer.selections.add(
                 request_id=one.request_id, at_us=one.at_us, outcome=one.outcome, skill_id=one.skill_id,
                 skill_name=names.get(one.skill_id, ""), intent=one.intent, sentiment=one.sentiment,
                 time_of_day=one.time_of_day, bucket=one.bucket, score=one.score, is_exploration=one.is_exploration,
-                reward=use.reward if use else None, message_text=self._beginning(use) if use else "",
+                reward=use.reward if use else None,
+                message_text=self._beginning(user, use.sealed_input, input_context(use.request_id)) if use else "",
+                response_text=self._beginning(user, use.sealed_response, response_context(use.request_id)) if use else "",
             )  # fmt: skip
         return answer
 
-    def _beginning(self, use: Trajectory) -> str:
+    def _beginning(self, user: str, sealed: bytes | None, context: bytes) -> str:
+        text = self._opened(user, sealed, context)
+        return text if len(text) <= BEGINNING else text[: BEGINNING - 1] + "…"
+
+    def _opened(self, user: str, sealed: bytes | None, context: bytes) -> str:
         try:
-            text = self._sealer_of(use.user).open(use.sealed_input, input_context(use.request_id)).decode()
+            return self._sealer_of(user).open(sealed, context).decode() if sealed else ""
         except KeyDestroyed:
             return ""
-        return text if len(text) <= BEGINNING else text[: BEGINNING - 1] + "…"
 
     def _policies(self, event: Event, ports: Ports) -> Message:
         with self._store.reading() as rows:
@@ -191,23 +206,27 @@ class Questions:
         return answer
 
     def _feedback_list(self, event: Event, ports: Ports) -> Message:
-        limit = min(event.message.limit or DEFAULT_LIMIT, MOST)
+        after = event.message.after
         with self._store.reading() as rows:
-            # What was given without consent left an answer behind, and nothing else that could be listed.
-            newest = [one for one in rows.feedback_of(event.user)[::-1] if one.status != NO_CONSENT][:limit]
-        answer = behavioral_pb2.FeedbackList()
-        for one in newest:
-            text = ""
-            if one.sealed_text is not None:
-                try:
-                    text = self._sealer_of(event.user).open(one.sealed_text, text_context(one.event_id.bytes)).decode()
-                except KeyDestroyed:
-                    text = ""
+            behind = rows.feedback(uuid.UUID(bytes=after)) if len(after) == 16 else None
+            if after and (behind is None or behind.user != event.user):
+                raise NotFound("The feedback that the list is to go on after is not there (any more)", "Begin anew.")
+            return fitting(
+                lambda lines: self._feedback_page(rows, event.user, lines, behind), limit_of(event.message.limit),
+                self._most_bytes,
+            )  # fmt: skip
+
+    def _feedback_page(self, rows: BehavioralRows, user: str, limit: int, behind: FeedbackRecord | None
+                       ) -> behavioral_pb2.FeedbackList:  # fmt: skip
+        # What was given without consent left an answer behind, and nothing else that could be listed.
+        newest = rows.newest_feedback(user, limit + 1, behind.event_id if behind else None)
+        answer = behavioral_pb2.FeedbackList(next=newest[limit - 1].event_id.bytes if len(newest) > limit else b"")
+        for one in newest[:limit]:
             answer.feedback.add(
                 event_id=one.event_id.bytes, message_id=one.message_id, skill_id=one.skill_id, reward=one.reward,
-                reason=one.reason, free_text=text, at_us=one.at_us, bucket=one.bucket, request_id=one.request_id,
-                is_exploration=one.is_exploration, undone=one.undone_us is not None, categories=one.categories or {},
-                classified_by=one.classified_by,
+                reason=one.reason, free_text=self._opened(user, one.sealed_text, text_context(one.event_id.bytes)),
+                at_us=one.at_us, bucket=one.bucket, request_id=one.request_id, is_exploration=one.is_exploration,
+                undone=one.undone_us is not None, categories=one.categories or {}, classified_by=one.classified_by,
             )  # fmt: skip
         return answer
 
@@ -230,3 +249,8 @@ class Questions:
                     largest=one.largest,
                 )  # fmt: skip
         return answer
+
+
+def limit_of(asked: int) -> int:
+    """How many entries a page has at most; 0 asks for the usual number."""
+    return min(asked or DEFAULT_LIMIT, MOST)

@@ -406,21 +406,25 @@ class SelectionListRequest(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     SKILL_ID_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     limit: _builtins.int
     """0: 100; at most 1000."""
     skill_id: _builtins.str
     """Only what chose this skill."""
+    after: _builtins.str
+    """`next` of the page before; empty for the first."""
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         limit: _builtins.int = ...,
         skill_id: _builtins.str = ...,
+        after: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "skill_id", b"skill_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit", "skill_id", b"skill_id", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -443,6 +447,7 @@ class SelectionEntry(_message.Message):
     IS_EXPLORATION_FIELD_NUMBER: _builtins.int
     REWARD_FIELD_NUMBER: _builtins.int
     MESSAGE_TEXT_FIELD_NUMBER: _builtins.int
+    RESPONSE_TEXT_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     at_us: _builtins.int
     outcome: _builtins.str
@@ -459,6 +464,8 @@ class SelectionEntry(_message.Message):
     """The latest thumb on it: -1, 0 or 1; absent without one."""
     message_text: _builtins.str
     """How the message began that a skill was chosen for; empty where it was not kept."""
+    response_text: _builtins.str
+    """How the answer began that was given with the skill; empty where none was recorded."""
     def __init__(
         self,
         *,
@@ -475,10 +482,11 @@ class SelectionEntry(_message.Message):
         is_exploration: _builtins.bool = ...,
         reward: _builtins.int | None = ...,
         message_text: _builtins.str = ...,
+        response_text: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_reward", b"_reward", "reward", b"reward"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reward", b"_reward", "at_us", b"at_us", "bucket", b"bucket", "intent", b"intent", "is_exploration", b"is_exploration", "message_text", b"message_text", "outcome", b"outcome", "request_id", b"request_id", "reward", b"reward", "score", b"score", "sentiment", b"sentiment", "skill_id", b"skill_id", "skill_name", b"skill_name", "time_of_day", b"time_of_day"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_reward", b"_reward", "at_us", b"at_us", "bucket", b"bucket", "intent", b"intent", "is_exploration", b"is_exploration", "message_text", b"message_text", "outcome", b"outcome", "request_id", b"request_id", "response_text", b"response_text", "reward", b"reward", "score", b"score", "sentiment", b"sentiment", "skill_id", b"skill_id", "skill_name", b"skill_name", "time_of_day", b"time_of_day"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__reward: _TypeAlias = _typing.Literal["reward"]  # noqa: Y015
     _WhichOneofArgType__reward: _TypeAlias = _typing.Literal["_reward", b"_reward"]  # noqa: Y015
@@ -491,6 +499,9 @@ class SelectionList(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SELECTIONS_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    next: _builtins.str
+    """The request id behind which the next page begins; empty: that was the last."""
     @_builtins.property
     def selections(self) -> _containers.RepeatedCompositeFieldContainer[Global___SelectionEntry]:
         """Newest first."""
@@ -499,14 +510,63 @@ class SelectionList(_message.Message):
         self,
         *,
         selections: _abc.Iterable[Global___SelectionEntry] | None = ...,
+        next: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["selections", b"selections"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next", b"next", "selections", b"selections"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SelectionList: _TypeAlias = SelectionList  # noqa: Y015
+
+@_typing.final
+class RecordResponse(_message.Message):
+    """The answer that was given with a selected skill: it is kept in the trajectory of the request, and goes with it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    RESPONSE_TEXT_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    request_id: _builtins.str
+    response_text: _builtins.str
+    """Empty: the one that stands is deleted."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        response_text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "response_text", b"response_text", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecordResponse: _TypeAlias = RecordResponse  # noqa: Y015
+
+@_typing.final
+class ResponseRecorded(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATUS_FIELD_NUMBER: _builtins.int
+    status: _builtins.str
+    """recorded | deleted | no_consent | no_trajectory (no skill was chosen, or its trajectory is deleted already)"""
+    def __init__(
+        self,
+        *,
+        status: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResponseRecorded: _TypeAlias = ResponseRecorded  # noqa: Y015
 
 @_typing.final
 class ClassifyTextRequest(_message.Message):
@@ -1532,17 +1592,22 @@ class FeedbackListRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     limit: _builtins.int
+    """0: 100; at most 1000."""
+    after: _builtins.bytes
+    """`next` of the page before; empty for the first."""
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         limit: _builtins.int = ...,
+        after: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "limit", b"limit", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1632,6 +1697,9 @@ class FeedbackList(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FEEDBACK_FIELD_NUMBER: _builtins.int
+    NEXT_FIELD_NUMBER: _builtins.int
+    next: _builtins.bytes
+    """The event behind which the next page begins; empty: that was the last."""
     @_builtins.property
     def feedback(self) -> _containers.RepeatedCompositeFieldContainer[Global___FeedbackEntry]:
         """Newest first."""
@@ -1640,10 +1708,11 @@ class FeedbackList(_message.Message):
         self,
         *,
         feedback: _abc.Iterable[Global___FeedbackEntry] | None = ...,
+        next: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["feedback", b"feedback"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["feedback", b"feedback", "next", b"next"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -79,8 +79,11 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
     def latest_selection(self, user: str, skill_id: str) -> SelectionRecord | None:
         """The one applied last that chose this skill."""
 
-    def selections_of(self, user: str, skill_id: str, limit: int) -> list[SelectionRecord]:
-        """Those applied last, newest first; with a skill id, of those that chose it."""
+    def selections_of(self, user: str, skill_id: str, limit: int, after: str = "") -> list[SelectionRecord]:
+        """Those applied last, newest first; with a skill id, of those that chose it.
+
+        `after`: only what was applied before the selection of that request; nothing where there is none.
+        """
 
     def add_selection(self, record: SelectionRecord) -> None: ...
 
@@ -88,6 +91,9 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
 
     def feedback_of(self, user: str) -> list[FeedbackRecord]:
         """All of a user's, in the order they were applied."""
+
+    def newest_feedback(self, user: str, limit: int, after: uuid.UUID | None = None) -> list[FeedbackRecord]:
+        """What was given with consent, the one applied last first; `after`: only what was applied before that event."""
 
     def add_feedback(self, record: FeedbackRecord) -> None:
         """Raises where the event id stands already: an event has one effect."""
@@ -101,6 +107,9 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
 
     def reward_trajectory(self, user: str, request_id: str, reward: int | None) -> None:
         """The latest thumb on it, None for no more; brings an archived one back. Nothing where there is none."""
+
+    def put_response(self, user: str, request_id: str, sealed_response: bytes | None) -> bool:
+        """Keep the answer of a trajectory, or (None) delete it; whether there is such a trajectory."""
 
     def archive_trajectories(self, before_us: int, at_us: int) -> int:
         """Archive those without a reward from before that time; how many."""

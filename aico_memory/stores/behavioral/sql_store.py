@@ -82,8 +82,8 @@ class SqlRows(SqlOutcomeRows):
         row = self._one(sql.LATEST_SELECTION, user, skill_id)
         return None if row is None else sql.selection_of(row)
 
-    def selections_of(self, user: str, skill_id: str, limit: int) -> list[SelectionRecord]:
-        rows = self._connection.execute(sql.NEWEST_SELECTIONS, (user, skill_id, skill_id, limit))
+    def selections_of(self, user: str, skill_id: str, limit: int, after: str = "") -> list[SelectionRecord]:
+        rows = self._connection.execute(sql.NEWEST_SELECTIONS, (user, skill_id, after, limit))
         return [sql.selection_of(row) for row in rows]
 
     def add_selection(self, record: SelectionRecord) -> None:
@@ -96,6 +96,10 @@ class SqlRows(SqlOutcomeRows):
     def feedback_of(self, user: str) -> list[FeedbackRecord]:
         query = f"SELECT {sql.FEEDBACK} FROM feedback WHERE user_id = ? ORDER BY position"
         return [sql.feedback_of(row) for row in self._connection.execute(query, (user,))]
+
+    def newest_feedback(self, user: str, limit: int, after: uuid.UUID | None = None) -> list[FeedbackRecord]:
+        rows = self._connection.execute(sql.NEWEST_FEEDBACK, (user, None if after is None else after.bytes, limit))
+        return [sql.feedback_of(row) for row in rows]
 
     def add_feedback(self, record: FeedbackRecord) -> None:
         self._insert("feedback", sql.FEEDBACK, sql.feedback_row(record))
@@ -114,6 +118,10 @@ class SqlRows(SqlOutcomeRows):
     def reward_trajectory(self, user: str, request_id: str, reward: int | None) -> None:
         query = "UPDATE trajectories SET reward = ?, archived_us = NULL WHERE user_id = ? AND request_id = ?"
         self._connection.execute(query, (reward, user, request_id))
+
+    def put_response(self, user: str, request_id: str, sealed_response: bytes | None) -> bool:
+        query = "UPDATE trajectories SET sealed_response = ? WHERE user_id = ? AND request_id = ?"
+        return self._connection.execute(query, (sealed_response, user, request_id)).rowcount > 0
 
     def archive_trajectories(self, before_us: int, at_us: int) -> int:
         return self._connection.execute(sql.ARCHIVE, (at_us, before_us)).rowcount

@@ -81,9 +81,17 @@ SELECT {SELECTION} FROM selections WHERE user_id = ? AND skill_id = ? ORDER BY p
 NEWEST_SELECTIONS = f"""
 SELECT {SELECTION} FROM selections
 WHERE position IN (
-    SELECT position FROM selections WHERE user_id = ? AND (? = '' OR skill_id = ?) ORDER BY position DESC LIMIT ?
+    SELECT position FROM selections WHERE user_id = ?1 AND (?2 = '' OR skill_id = ?2)
+        AND (?3 = '' OR position < (SELECT position FROM selections WHERE user_id = ?1 AND request_id = ?3))
+    ORDER BY position DESC LIMIT ?4
 )
 ORDER BY position DESC
+"""
+NEWEST_FEEDBACK = f"""
+SELECT {FEEDBACK} FROM feedback
+WHERE user_id = ?1 AND status <> 'no_consent'
+    AND (?2 IS NULL OR position < (SELECT position FROM feedback WHERE user_id = ?1 AND event_id = ?2))
+ORDER BY position DESC LIMIT ?3
 """
 CELLS = """
 SELECT intent, sentiment, time_of_day, skill_id, positive, negative FROM taste_cells WHERE user_id = ?

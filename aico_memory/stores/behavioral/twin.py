@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
+from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
 from aico_memory.stores.behavioral.port import Key, Record
 from aico_memory.stores.behavioral.twin_learning import Tables
 from aico_memory.stores.behavioral.twin_outcomes import MemoryOutcomeRows
@@ -68,9 +68,11 @@ class MemoryRows(MemoryOutcomeRows):
         newest_first = reversed(self._tables.selections.values())
         return next((one for one in newest_first if (one.user, one.skill_id) == (user, skill_id)), None)
 
-    def selections_of(self, user: str, skill_id: str, limit: int) -> list[SelectionRecord]:
-        newest_first = reversed(self._tables.selections.values())
-        return [one for one in newest_first if one.user == user and skill_id in ("", one.skill_id)][:limit]
+    def selections_of(self, user: str, skill_id: str, limit: int, after: str = "") -> list[SelectionRecord]:
+        newest_first = [one for one in reversed(self._tables.selections.values()) if one.user == user]
+        begin = next((place for place, one in enumerate(newest_first, 1) if one.request_id == after), len(newest_first))
+        behind = newest_first[begin:] if after else newest_first
+        return [one for one in behind if skill_id in ("", one.skill_id)][:limit]
 
     def add_selection(self, record: SelectionRecord) -> None:
         _add(self._tables.selections, (record.user, record.request_id), record)
@@ -80,6 +82,12 @@ class MemoryRows(MemoryOutcomeRows):
 
     def feedback_of(self, user: str) -> list[FeedbackRecord]:
         return [one for one in self._tables.feedback.values() if one.user == user]
+
+    def newest_feedback(self, user: str, limit: int, after: uuid.UUID | None = None) -> list[FeedbackRecord]:
+        newest_first = self.feedback_of(user)[::-1]
+        begin = next((place for place, one in enumerate(newest_first, 1) if one.event_id == after), len(newest_first))
+        behind = newest_first if after is None else newest_first[begin:]
+        return [one for one in behind if one.status != NO_CONSENT][:limit]
 
     def add_feedback(self, record: FeedbackRecord) -> None:
         _add(self._tables.feedback, record.event_id, record)
@@ -98,6 +106,12 @@ class MemoryRows(MemoryOutcomeRows):
         found = self.trajectory(user, request_id)
         if found is not None:
             self._tables.trajectories[user, request_id] = replace(found, reward=reward, archived_us=None)
+
+    def put_response(self, user: str, request_id: str, sealed_response: bytes | None) -> bool:
+        found = self.trajectory(user, request_id)
+        if found is not None:
+            self._tables.trajectories[user, request_id] = replace(found, sealed_response=sealed_response)
+        return found is not None
 
     def archive_trajectories(self, before_us: int, at_us: int) -> int:
         found = [

@@ -97,6 +97,32 @@ def test_the_newest_selections_come_first_by_user_and_skill(store):
     assert (ids("ann", limit=1), ids("ann", "short"), ids("ann", "none"), ids("cleo")) == (["r2"], ["r2", "r3"], [], [])
 
 
+def test_lists_go_on_behind_what_was_listed_last_whatever_its_time(store):
+    told = [("ann", "r3"), ("bob", "r9"), ("ann", "r1"), ("ann", "r2", "long"), ("ann", "r4")]
+    write(store, *[lambda rows, one=one, place=place: rows.add_selection(selection(*one, at_us=9 - place))
+                   for place, one in enumerate(told)])  # fmt: skip
+    write(store, *[lambda rows, one=one: rows.add_feedback(one) for one in (
+        feedback(3), feedback(1, user="bob"), feedback(2, status="no_consent"), feedback(4, at_us=1), feedback(5)
+    )])  # fmt: skip
+
+    def ids(after, user="ann", skill="", limit=9):
+        return [one.request_id for one in read(store, lambda rows: rows.selections_of(user, skill, limit, after))]
+
+    def thumbs(after, user="ann", limit=9):
+        behind = None if after is None else event(after)
+        return [one.event_id.int for one in read(store, lambda rows: rows.newest_feedback(user, limit, behind))]
+
+    assert (ids("", limit=2), ids("r2", limit=2), ids("r3"), ids("r4", skill="short")) == (
+        ["r4", "r2"],
+        ["r1", "r3"],
+        [],
+        ["r1", "r3"],
+    )
+    assert (ids("r9"), ids("gone"), ids("r9", user="bob")) == ([], [], [])
+    assert (thumbs(None, limit=2), thumbs(4), thumbs(3), thumbs(2)) == ([5, 4], [3], [], [3])
+    assert (thumbs(1), thumbs(77), thumbs(None, user="bob")) == ([], [], [1])
+
+
 def test_a_transaction_sees_its_own_writes(store):
     seen = write(store, lambda rows: rows.put_skill_state("ann", "short", STATE), lambda rows: rows.skill_state("ann", "short"))
     assert seen[1] == STATE
@@ -213,6 +239,17 @@ def test_a_trajectory_without_reward_is_archived_and_in_the_end_deleted(store):
     assert read(store, lambda rows: rows.trajectory("ann", "old")) is None
     assert read(store, lambda rows: rows.trajectory("ann", "judged")).reward == -1
     assert read(store, lambda rows: rows.trajectory("ann", "young")) == trajectory(request="young", at_us=200)
+
+
+def test_the_answer_of_a_trajectory_is_kept_replaced_and_deleted_and_is_that_of_its_user(store):
+    write(store, lambda rows: rows.add_trajectory(trajectory()), lambda rows: rows.add_trajectory(trajectory(user="bob")))
+    assert write(store, lambda rows: rows.put_response("ann", "r1", b"one")) == [True]
+    assert write(store, lambda rows: rows.put_response("ann", "r1", b"two")) == [True]
+    assert write(store, lambda rows: rows.put_response("ann", "r2", b"two")) == [False]
+    assert read(store, lambda rows: rows.trajectory("ann", "r1")) == trajectory(sealed_response=b"two")
+    assert read(store, lambda rows: rows.trajectory("bob", "r1")).sealed_response == trajectory().sealed_response
+    write(store, lambda rows: rows.put_response("ann", "r1", None))
+    assert read(store, lambda rows: rows.trajectory("ann", "r1")).sealed_response is None
 
 
 def test_a_late_thumb_brings_an_archived_trajectory_back(store):
