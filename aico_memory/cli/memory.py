@@ -273,7 +273,7 @@ def _print_context(face: Face, answer: dict[str, Any]) -> None:
     stages = "  ".join(f"{stage} {milliseconds:.1f}" for stage, milliseconds in answer["timings_ms"].items())
     kept = " (kept)" if answer["cached"] else ""
     face.err.print(f"[dim]{answer['tokens']} tokens, {len(answer['items'])} items{kept}; ms: {stages}[/]")
-    if "intent" in answer:
+    if "dropped" in answer:
         parts = f"; asked as: {' | '.join(answer['parts'])}" if answer["parts"] else ""
         face.err.print(f"[dim]intent {answer['intent']}{escape(parts)}[/]")
         if answer.get("understood_by"):

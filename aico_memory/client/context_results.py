@@ -32,7 +32,7 @@ class ContextItem(TypedDict, total=False):
 
 
 class Context(TypedDict, total=False):
-    """A block of text for a prompt, and where it comes from; `dropped`, `intent`, `parts` with explain=True."""
+    """A block of text for a prompt, and where it comes from; `dropped` with explain=True."""
 
     text: str
     items: list[ContextItem]
@@ -49,11 +49,12 @@ class Context(TypedDict, total=False):
     not_understood: str | None
     # How the one who asks feels, `valence` from −1 to 1, `from` request or conversation; None where nothing tells it.
     mood: dict[str, Any] | None
-    # What was left out, and by which rule.
-    dropped: list[dict[str, str]]
+    # Kind of question, or what the gate recognised (greeting, acknowledgement, command, empty).
     intent: str
     # The questions that a compound one was taken apart into.
     parts: list[str]
+    # What was left out, and by which rule.
+    dropped: list[dict[str, str]]
 
 
 class Beside(TypedDict):

@@ -34,10 +34,10 @@ def context_shape(answer: context_pb2.ContextAnswer, explain: bool) -> Context:
         "understood_by": answer.understood_by or None,
         "not_understood": answer.not_understood or None,
         "mood": {"valence": answer.valence, "from": answer.mood_from} if answer.mood_from else None,
+        "intent": answer.intent,
+        "parts": list(answer.parts),
     }
     if explain:
-        shaped["intent"] = answer.intent
-        shaped["parts"] = list(answer.parts)
         shaped["dropped"] = [{"id": item.id, "rule": item.rule} for item in answer.dropped]
     return shaped
 

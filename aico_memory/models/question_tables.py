@@ -25,7 +25,7 @@ def load_routing(home: Home) -> Routing:
 
 
 def _table(entry: Mapping[str, Any]) -> RoutingTable:
-    known = {"intents", "question_words", "conjunctions", "expansion_cues", "expansions", "upcoming"}
+    known = {"intents", "question_words", "conjunctions", "expansion_cues", "expansions", "upcoming", "behind_clause"}
     if unknown := set(entry) - known:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
     return RoutingTable(
@@ -35,6 +35,7 @@ def _table(entry: Mapping[str, Any]) -> RoutingTable:
         expansion_cues=_lists(entry.get("expansion_cues")),
         expansions=_lists(entry.get("expansions")),
         upcoming=_texts(entry.get("upcoming")),
+        behind_clause=_texts(entry.get("behind_clause")),
     )
 
 

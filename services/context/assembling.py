@@ -175,7 +175,7 @@ class Assembling:
         if found is not None and hot is None:
             hot = hot_items(found)
             if not dated:
-                self._hot.keep(ticket, hot, found.settled)
+                self._hot.keep(ticket, hot, found.settled, found.turns_us)
         degraded = [SEMANTIC] if asked is not None and found is None else list(found.degraded) if found is not None else []
         if turns is not None and page is None:
             degraded.append(WORKING)
@@ -273,8 +273,9 @@ class Assembling:
 
 
 def _begins(asked: _Asked) -> list[int]:
-    """When what was found begins to hold; it answers from then on."""
-    return [record.valid_from_us for record in asked.found.records] if asked.found is not None else []
+    """When another answer may be right: something of the scopes begins or ends, what was found begins to hold."""
+    found = asked.found
+    return [found.turns_us, *(record.valid_from_us for record in found.records)] if found is not None else []
 
 
 def item_message(item: ContextItem, longest: int) -> context_pb2.ContextItem:

@@ -218,12 +218,13 @@ class HotTiers:
             self._kept.move_to_end(ticket.scopes)
             return found[2]
 
-    def keep(self, ticket: Ticket, items: tuple[ContextItem, ...], settled: int) -> None:
-        """Keep what long-term memory answered, unless something was on its way to it."""
+    def keep(self, ticket: Ticket, items: tuple[ContextItem, ...], settled: int, turns_us: int) -> None:
+        """Keep what long-term memory answered, unless something was on its way to it; until `turns_us`, where it is not 0."""
         if settled < ticket.awaited.remembered:
             return
+        until_us = self._clock.now_us() + round(self._seconds * 1_000_000)
         with self._lock:
-            self._kept[ticket.scopes] = (ticket.versions, self._clock.now_us() + round(self._seconds * 1_000_000), items)
+            self._kept[ticket.scopes] = (ticket.versions, min(until_us, turns_us or until_us), items)
             self._kept.move_to_end(ticket.scopes)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)

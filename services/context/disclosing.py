@@ -62,22 +62,24 @@ class Disclosing:
             answer.ParseFromString(kept.answer)
             answer.cached = True
         else:
-            settled, records = self._fill(event, request, watch, answer)
+            settled, records, turns_us = self._fill(event, request, watch, answer)
             if ticket is not None and settled is not None and not answer.degraded:
-                turns = [*turning(records), *(self._next_day(record) for record in records)]
+                turns = [turns_us, *turning(records), *(self._next_day(record) for record in records)]
                 self._answers.keep(ticket, answer, (), Applied(settled, NOT_ASKED), turns)
         answer.timings.extend(timings(watch))
         return answer
 
     def _fill(
         self, event: Event, request: context_pb2.DiscloseRequest, watch: Stopwatch, answer: context_pb2.Disclosed
-    ) -> tuple[int | None, Sequence[semantic_pb2.MemoryRecord]]:
-        """Memories in the detail that is asked for; how far long-term memory had come, None where it did not answer."""
+    ) -> tuple[int | None, Sequence[semantic_pb2.MemoryRecord], int]:
+        """Memories in the detail that is asked for; how far long-term memory had come, None where it did not answer; and
+        when the same query may next find something else though nothing was said."""
         scores: dict[str, float] = {}
         settled: int | None = NOT_ASKED
+        turns_us = 0
         records: Sequence[semantic_pb2.MemoryRecord] = ()
         if not request.memory_ids:
-            found, settled = self._searching.found(event, _as_search(request), watch)
+            found, settled, turns_us = self._searching.found(event, _as_search(request), watch)
             scores = {hit.record.memory_id: hit.score for hit in found.hits}
             records = [hit.record for hit in found.hits]
             answer.degraded.extend(found.degraded)
@@ -99,7 +101,7 @@ class Disclosing:
         for item in answer.items:
             item.tokens = self._cost(_plain(item))
         answer.tokens = sum(item.tokens for item in answer.items)
-        return settled, records
+        return settled, records, turns_us
 
     def _around(
         self, event: Event, request: context_pb2.DiscloseRequest, memory_ids: Sequence[str], watch: Stopwatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
@@ -17,6 +18,16 @@ from services.context.assembling import NOT_ASKED, timings
 from services.context.caching import Answers
 from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    answer: context_pb2.SearchResult
+    # How far long-term memory had come; None where it did not answer.
+    settled: int | None
+    # When the same search may next find something else though nothing was said; 0: not foreseen.
+    turns_us: int = 0
 
 
 def turning(records: Iterable[semantic_pb2.MemoryRecord]) -> Iterator[int]:
@@ -49,21 +60,20 @@ class Searching:
             answer.cached = True
             del answer.timings[:]
         else:
-            answer, settled = self.found(event, event.message, watch)
+            answer, settled, turns_us = self.found(event, event.message, watch)
             if ticket is not None and settled is not None and not answer.degraded:
-                self._answers.keep(ticket, answer, (), Applied(settled, NOT_ASKED), turning(hit.record for hit in answer.hits))
+                turns = [turns_us, *turning(hit.record for hit in answer.hits)]
+                self._answers.keep(ticket, answer, (), Applied(settled, NOT_ASKED), turns)
         answer.timings.extend(timings(watch))
         return answer
 
-    def found(
-        self, event: Event, request: context_pb2.SearchRequest, watch: Stopwatch
-    ) -> tuple[context_pb2.SearchResult, int | None]:
-        """The same for a search that another request stands for; its times go to `watch`. Also how far the tier had come."""
+    def found(self, event: Event, request: context_pb2.SearchRequest, watch: Stopwatch) -> Found:
+        """The same for a search that another request stands for; its times go to `watch`."""
         settings = self._settings
         top_k = min(request.top_k or settings.search_default, settings.search_limit)
         found = self._ask(event, request, top_k, watch)
         if found is None:
-            return context_pb2.SearchResult(degraded=[SEMANTIC], intent="general"), None
+            return Found(context_pb2.SearchResult(degraded=[SEMANTIC], intent="general"), None)
         answer = context_pb2.SearchResult(degraded=found.degraded, model=found.model, intent="general")
         records = {record.memory_id: record for record in found.records}
         ranked = found.lists[0] if found.lists else semantic_pb2.RankedList()
@@ -82,7 +92,7 @@ class Searching:
             )
             answer.dropped.extend(found.dropped)
         watch.stages.update({timing.stage: timing.milliseconds for timing in found.timings})
-        return answer, found.settled
+        return Found(answer, found.settled, found.turns_us)
 
     def _ask(
         self, event: Event, request: context_pb2.SearchRequest, limit: int, watch: Stopwatch

@@ -62,7 +62,7 @@ class Unified:
             search = context_pb2.SearchRequest(
                 user_id=user, query=request.query, top_k=top_k, group_id=request.group_id, project_id=request.project_id
             )
-            found, _ = self._searching.found(event, search, watch)
+            found = self._searching.found(event, search, watch).answer
             remembered = list(found.hits)
             answer.degraded.extend(found.degraded)
         page: working_pb2.MessagePage | None = tiers.take(said)

@@ -60,6 +60,8 @@ class Ranked:
     language: str = ""
     degraded: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
+    # When the same questions may next find something else though nothing was said; 0: not foreseen.
+    turns_us: int = 0
     # Vectors of these memories, in any length, as far as the index has them at hand.
     vectors: Callable[[], dict[bytes, Vector]] = dict
 
@@ -78,12 +80,13 @@ class Ranker(Protocol):
     def ranked(
         self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float,
         profile: str = "", kinds: Sequence[str] = (), shares: bool = False, meanwhile: Callable[[], None] | None = None,
-        shown: bool = False,
+        shown: bool = False, zone: str = "",
     ) -> Ranked:  # fmt: skip
         """The best memories of each question that the view admits; without an embedding in `embed_ms` by words alone.
 
-        `profile` names a ranking profile; empty: the configured ones. `kinds` are ranked once more by themselves, in a last
-        list. `meanwhile` is called once, while the model embeds. Raises InvalidMessage for a profile that there is not.
+        `zone` (IANA) is that of the questions' own dates. `profile` names a ranking profile; empty: the configured ones.
+        `kinds` are ranked once more by themselves, in a last list. `meanwhile` is called once, while the model embeds.
+        Raises InvalidMessage for a profile that there is not.
         """
 
 
@@ -118,7 +121,7 @@ class CandidateAnswers:
         ranked = self._ranker.ranked(
             tuple(request.questions), view, request.limit, hypotheses=tuple(request.hypotheses), embed_ms=request.embed_ms,
             kinds=tuple(request.kinds), shares=request.shares,
-            meanwhile=partial(self._aside, aside, request, names, scopes, now_us), shown=True,
+            meanwhile=partial(self._aside, aside, request, names, scopes, now_us), shown=True, zone=request.zone,
         )  # fmt: skip
         memories = dict(ranked.memories)
         self._lists(answer, ranked, request.shares)
@@ -144,6 +147,7 @@ class CandidateAnswers:
         answer.timings.add(stage="records", milliseconds=_since(started))
         answer.degraded.extend(ranked.degraded)
         answer.model, answer.language = ranked.model, answer.language or ranked.language
+        answer.turns_us = ranked.turns_us
         return answer
 
     def around(self, event: Event) -> context_pb2.Around:

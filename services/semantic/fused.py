@@ -73,7 +73,9 @@ class FusedSearch:
             [message.text], view, min(2 * limit, self._settings.max_limit), hypotheses=(), embed_ms=message.embed_ms,
             profile=message.profile, shares=message.shares, meanwhile=recall,
         )  # fmt: skip
-        answer = semantic_pb2.SemanticMatches(index=self._settings.index, model=ranked.model, degraded=ranked.degraded)
+        answer = semantic_pb2.SemanticMatches(
+            index=self._settings.index, model=ranked.model, degraded=ranked.degraded, turns_us=ranked.turns_us
+        )
         entries = ranked.lists[0] if ranked.lists else []
         records = dict(zip(ranked.memories, self._records(list(ranked.memories.values())), strict=True))
         if not recalled.results and self._recall is not None and not message.profile:

@@ -105,13 +105,16 @@ class SemanticHandlers(Handlers):
             store, queue, self._live, self._indexer, self._rules, settings, ports.clock.now_us, ports.log
         )
         self._indexer.maintain = maintenance.step
-        ranker = open_ranker(store, texts, self._live, ports.link, self._rules.languages, ports.home, every, ports.courtesy)
+        tables = load_formation_tables(ports.home).configured(every.write_path)
+        ranker = open_ranker(
+            store, texts, self._live, ports.link, self._rules.languages, ports.home, every, ports.courtesy,
+            {code: grammar.calendar for code, grammar in tables.grammars.items()},
+        )  # fmt: skip
         self._texts = self._live.texts = ranker.texts
         self._indexer.follow = self._texts.catch_up
         self._indexer.hold = retrieval.hold
         ahead = every.retrieval.prepared_memories
         self._indexer.prepare = Preparing(texts, self._texts, self._live, retrieval.hold, ahead, ports.courtesy.give_way).step
-        tables = load_formation_tables(ports.home).configured(every.write_path)
         recall = DirectRecall(store, tables, every.recall, settings.default_language)
         self._answering = Answering(
             store,

@@ -11,11 +11,13 @@ from functools import partial
 import numpy as np
 
 from aico_memory.contracts.v1 import model_pb2
+from aico_memory.domain.formation.grammar import Calendar
 from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.memory import Memory, Scope, View
 from aico_memory.domain.retrieval.features import Figures, Worded, rows_of
 from aico_memory.domain.retrieval.question import Question, QuestionTables
 from aico_memory.domain.retrieval.ranking import Profile
+from aico_memory.domain.retrieval.relative_time import AskedAt
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage
 from aico_memory.models.ranking_tables import load_profiles, load_time_cues
 from aico_memory.paths import Home
@@ -45,11 +47,11 @@ _Admit = Callable[[Sequence[int]], dict[int, Memory]]
 
 def open_ranker(
     store: SemanticStore, source: TextSource, live: LiveIndex, link: LinkPort, languages: LanguageTable, home: Home,
-    settings: Settings, courtesy: Courtesy,
+    settings: Settings, courtesy: Courtesy, calendars: Mapping[str, Calendar],
 ) -> LearnedRanker:  # fmt: skip
-    """The ranker of this home. Raises ConfigurationInvalid where a configured profile is not there."""
+    """The ranker of this home; `calendars` by language. Raises ConfigurationInvalid where a configured profile is not there."""
     figures = settings.retrieval
-    tables = QuestionTables(languages, load_time_cues(home), settings.semantic.default_language)
+    tables = QuestionTables(languages, load_time_cues(home), settings.semantic.default_language, calendars)
     texts = InMemoryText(
         source, RowRules(languages, tables.cues, tables.default_language), cache_bytes=figures.text_cache_bytes,
         load_batch=settings.semantic.load_batch, session_gap_us=figures.session_gap_minutes * _MINUTE_US,
@@ -78,6 +80,8 @@ class _Surveyed:
     # [question]
     weights: Sequence[Profile]
     worded: Sequence[Sequence[Worded]]
+    # When a row begins or ceases to hold, or a day that a question names is another one; 0: not foreseen.
+    turns_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,26 +130,29 @@ class LearnedRanker:
     def ranked(
         self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str] = (), embed_ms: float,
         profile: str = "", kinds: Sequence[str] = (), shares: bool = False, meanwhile: Callable[[], None] | None = None,
-        shown: bool = False,
+        shown: bool = False, zone: str = "",
     ) -> Ranked:  # fmt: skip
         """The best memories of each question that the view admits; without an embedding in `embed_ms` by words alone.
 
         The first question has `limit` places, the others as many together. `kinds` are ranked once more by themselves, for
         the first question, in a last list. Scores are about the share of such hits that are right; shares are in log-odds.
-        With `shown` memories have only what a context weighs and shows. A `profile` that is named ranks whatever the
-        language. `meanwhile` is called while the model embeds. Raises InvalidMessage for a profile that there is not.
+        `zone` (IANA) is that of the questions' own dates. With `shown` memories have only what a context weighs and shows. A
+        `profile` that is named ranks whatever the language. `meanwhile` is called while the model embeds. Raises
+        InvalidMessage for a profile that there is not.
         """
         if profile and profile not in self._named:
             raise InvalidMessage(f"No ranking profile {profile!r}", f"There are: {', '.join(sorted(self._named))}.")
         answer = Ranked([], {})
         started = time.perf_counter()
-        read = self.texts.read(view.scopes, partial(self._read, questions))
+        asked_at = AskedAt(view.as_of_us or view.now_us, zone)
+        read = self.texts.read(view.scopes, partial(self._read, questions, asked_at))
         answer.language = read[0].language if read else ""
         answer.milliseconds["read"] = _since(started)
         started = time.perf_counter()
         asked = self._ask(read, hypotheses, embed_ms)
         # While the model embeds: everything that needs no vector.
         surveyed = self._survey(read, view, profile, kinds, asked is not None)
+        answer.turns_us = surveyed.turns_us
         answer.milliseconds["words"] = _since(started)
         if meanwhile is not None:
             meanwhile()
@@ -171,9 +178,9 @@ class LearnedRanker:
         found = (one for scope, keys in by_scope.items() for one in index.at_hand(keys, scope).items())
         return {memories[key].memory_id: vector for key, vector in found}
 
-    def _read(self, questions: Sequence[str], texts: Sequence[ScopeText]) -> list[Question]:
+    def _read(self, questions: Sequence[str], asked_at: AskedAt, texts: Sequence[ScopeText]) -> list[Question]:
         most = self._settings.query_languages
-        return [fused_search.read(text, texts, self._tables, self._languages, most) for text in questions]
+        return [fused_search.read(text, texts, self._tables, self._languages, most, asked_at) for text in questions]
 
     def _survey(
         self, read: Sequence[Question], view: View, profile: str, kinds: Sequence[str], with_vectors: bool
@@ -187,7 +194,7 @@ class LearnedRanker:
                     question, texts, scopes, view.now_us, self._figures, its.reads_characters, its.used
                 )
                 for question, its in zip(read, weights, strict=True)
-            ])  # fmt: skip
+            ], fused_search.turning(texts, view, read))  # fmt: skip
 
         return self.texts.read(tuple(dict.fromkeys(view.scopes)), look)
 

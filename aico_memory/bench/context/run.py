@@ -42,6 +42,16 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "without caps of a kind": {"most_of_kind": 200},
     "records stay beside their items": {"covered": 1.0},
     "without detail by score": {"full_score": 0.0, "short_score": 0.0},
+    "the specification's thresholds of detail (0.7, 0.4)": {"full_score": 0.7, "short_score": 0.4},
+    "twice the least score (0.001)": {"short_score": 0.001},
+    "ten times the least score (0.005)": {"short_score": 0.005},
+    "the specification's numbers of items (10 of three intents)": {
+        "intents": {
+            "factual": {"limit": 10, "utility": 0.2},
+            "preference": {"limit": 10, "kinds": ["preference", "correction", "constraint"]},
+            "general": {"limit": 10},
+        }
+    },
     "without parts": {"parts": 1},
     "parts merged by ranks": {"merge": "rrf"},
     "made-up answers by templates": {"expansion": "templates"},

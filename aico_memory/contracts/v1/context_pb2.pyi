@@ -569,12 +569,17 @@ class Candidates(_message.Message):
     MODEL_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     SETTLED_FIELD_NUMBER: _builtins.int
+    TURNS_US_FIELD_NUMBER: _builtins.int
     similarities: _builtins.bytes
     """Cosine of each two records in hundredths, one signed byte each, row by row; empty where vectors are missing."""
     model: _builtins.str
     language: _builtins.str
     settled: _builtins.int
     """Global sequence through which the answer knows everything."""
+    turns_us: _builtins.int
+    """When the same question may next be answered in another way though nothing was said: something in the scopes begins or ceases
+    to hold, or the question's own "yesterday" is another day. 0: not foreseen.
+    """
     @_builtins.property
     def lists(self) -> _containers.RepeatedCompositeFieldContainer[Global___CandidateList]:
         """One a question, in order; after them that of `kinds`, where there are any."""
@@ -618,10 +623,11 @@ class Candidates(_message.Message):
         model: _builtins.str = ...,
         language: _builtins.str = ...,
         settled: _builtins.int = ...,
+        turns_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "entities", b"entities", "facts", b"facts", "hot", b"hot", "language", b"language", "lists", b"lists", "model", b"model", "reached", b"reached", "records", b"records", "settled", b"settled", "similarities", b"similarities", "timings", b"timings", "together", b"together", "traits", b"traits"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "entities", b"entities", "facts", b"facts", "hot", b"hot", "language", b"language", "lists", b"lists", "model", b"model", "reached", b"reached", "records", b"records", "settled", b"settled", "similarities", b"similarities", "timings", b"timings", "together", b"together", "traits", b"traits", "turns_us", b"turns_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

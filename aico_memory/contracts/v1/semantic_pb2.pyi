@@ -462,11 +462,14 @@ class SemanticMatches(_message.Message):
     TIMINGS_FIELD_NUMBER: _builtins.int
     DROPPED_FIELD_NUMBER: _builtins.int
     SETTLED_FIELD_NUMBER: _builtins.int
+    TURNS_US_FIELD_NUMBER: _builtins.int
     index: _builtins.str
     model: _builtins.str
     """Of `fused`: the embedding model that answered, and its stages."""
     settled: _builtins.int
     """Global sequence through which the answer knows everything."""
+    turns_us: _builtins.int
+    """Of `fused`: when the same question may next be answered in another way though nothing was said; 0: not foreseen."""
     @_builtins.property
     def lists(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedList]: ...
     @_builtins.property
@@ -492,10 +495,11 @@ class SemanticMatches(_message.Message):
         timings: _abc.Iterable[Global___StageTiming] | None = ...,
         dropped: _abc.Iterable[Global___DroppedItem] | None = ...,
         settled: _builtins.int = ...,
+        turns_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "dropped", b"dropped", "index", b"index", "lists", b"lists", "model", b"model", "records", b"records", "settled", b"settled", "timings", b"timings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "dropped", b"dropped", "index", b"index", "lists", b"lists", "model", b"model", "records", b"records", "settled", b"settled", "timings", b"timings", "turns_us", b"turns_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -43,6 +43,8 @@ class RoutingTable:
     expansions: Mapping[str, Sequence[str]]
     # Phrases that ask for what is ahead.
     upcoming: Sequence[str] = ()
+    # Words with which the question begins behind a clause that stands before it without a comma.
+    behind_clause: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Routing:
     expansion_cues: Mapping[str, Mapping[str, re.Pattern[str]]]
     expansions: Mapping[str, Mapping[str, Sequence[str]]]
     upcoming: re.Pattern[str]
+    # The question behind a clause that stands before it without a comma.
+    behind_clause: re.Pattern[str]
 
     def intent(self, question: str) -> str:
         """One of `INTENTS`."""
@@ -73,8 +77,11 @@ class Routing:
         if self.intents[intent].search(folded):
             return True
         opening, ending = self.opening_cues[intent], self.ending_cues[intent]
-        # "When I am ill, what do I eat?" asks for no time.
-        return any((single and opening.match(one)) or ending.search(one) for one, single in sentences)
+        # "When I am ill, what do I eat?" asks for no time, with or without the comma.
+        return any(
+            (single and (cue := opening.match(one)) and not self.behind_clause.match(one, cue.end())) or ending.search(one)
+            for one, single in sentences
+        )
 
     def parts(self, question: str, most: int) -> tuple[str, ...]:
         """The 2 … `most` questions that a compound one asks; () where it asks one.
@@ -143,6 +150,11 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
         },
         expansions={code: table.expansions for code, table in tables.items() if table.expansions},
         upcoming=_pattern([cue for table in tables.values() for cue in table.upcoming]),
+        # A clause has two words at least, and what ties a second question ("when and with whom did we …") makes none.
+        behind_clause=re.compile(
+            rf"\s+(?!{_alternatives([fold(tie) for tie in ties])})\S+\s+\S.*?"
+            rf"(?:{_alternatives([fold(word) for table in tables.values() for word in table.behind_clause])})"
+        ),
     )
 
 

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from aico_memory.domain.retrieval.tokens import fold
 
 _DAY_US = 86_400_000_000
+# A day has 25 hours where the clocks go back.
+_LONGEST_DAY_US = 26 * 3_600_000_000
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _ISO = re.compile(r"(?<!\d)((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
 _DAY = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|\.|er|º|日|号)?(?![\d:])")
@@ -44,9 +46,11 @@ class DateCue:
     years: frozenset[int] = frozenset()
     months: frozenset[int] = frozenset()
     days: frozenset[int] = frozenset()
+    # Or an interval [from, until) in Unix microseconds, where it names a time from where it stands; (0, 0): none.
+    span: tuple[int, int] = (0, 0)
 
     def __bool__(self) -> bool:
-        return bool(self.years or self.months)
+        return bool(self.years or self.months or self.span[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,10 @@ def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArr
     nothing = np.zeros(len(said_at_us), dtype=np.float32)
     if not cue:
         return nothing, nothing
+    if cue.span[1]:
+        start, end = cue.span
+        told = ((said_at_us >= start) & (said_at_us < end + DAYS_AFTER * _DAY_US)).astype(np.float32)
+        return told, told if end - start <= _LONGEST_DAY_US else nothing
     moments = said_at_us.astype("datetime64[us]")
     months = moments.astype("datetime64[M]").astype(np.int64)
     days = (moments.astype("datetime64[D]") - moments.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1

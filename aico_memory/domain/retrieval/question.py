@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from aico_memory.domain.formation.grammar import Calendar
 from aico_memory.domain.formation.language import LanguageTable, guess_language
 from aico_memory.domain.language.detection import certain_language
 from aico_memory.domain.retrieval.cues import DateCue, TimeCues
 from aico_memory.domain.retrieval.participants import name_parts, name_weight, without_names
+from aico_memory.domain.retrieval.relative_time import AskedAt, named_time
 from aico_memory.domain.retrieval.tokens import fold, words
 
 # Identifiers and numbers are of no language; their letters would pass for short words of one.
@@ -38,6 +40,11 @@ class Question:
     words: tuple[AskedWord, ...]
     date: DateCue
     wants_time: bool
+    # When its own words mean another time ("yesterday"); 0: they do not.
+    turns_us: int = 0
+
+
+NOWHEN = AskedAt()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,8 @@ class QuestionTables:
     languages: LanguageTable
     cues: TimeCues
     default_language: str
+    # By language; "last week" is read in these alone.
+    calendars: Mapping[str, Calendar] = field(default_factory=dict)
 
 
 def read_question(
@@ -56,10 +65,11 @@ def read_question(
     participants: Collection[str],
     spoken: Sequence[str],
     model_languages: Sequence[str],
+    asked: AskedAt = NOWHEN,
 ) -> Question:
     """The question of a scope in which `participants` talk, in the languages `spoken` (most frequent first).
 
-    `model_languages`: what the embedding model speaks; empty: every language.
+    `model_languages`: what the embedding model speaks; empty: every language. `asked`: what its "last week" counts from.
     """
     plain = _NUMBERED.sub(" ", text)
     language = certain_language(plain, tables.languages) or _likely(plain, tables.languages, spoken) or tables.default_language
@@ -72,14 +82,18 @@ def read_question(
     if bare != text and weight > 0:
         kept = {word.forms for word in found}
         found += [word for word in _words(text, likely, ignored, weight) if word.forms not in kept]
+    date, named = tables.cues.date_of(text), named_time(text, language, tables.calendars, asked)
+    if not date and any(named.span):
+        date = replace(date, span=named.span)
     return Question(
         text=text,
         vector_text=bare,
         language=language,
         foreign=bool(model_languages) and language not in model_languages,
         words=tuple(found),
-        date=tables.cues.date_of(text),
+        date=date,
         wants_time=tables.cues.wants_time(text),
+        turns_us=named.turns_us,
     )
 
 

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from aico_memory.domain.memory import Condition, View, conditions
+from aico_memory.domain.memory import OPEN, Condition, View, conditions
 from aico_memory.domain.retrieval.evidence import Counts, Flags, Floats, Positions, Rows
 from aico_memory.domain.retrieval.features import EVERY, NAMES, Asked, Figures, Worded, completed, rows_of, worded
-from aico_memory.domain.retrieval.question import Question, QuestionTables, read_question
+from aico_memory.domain.retrieval.question import NOWHEN, Question, QuestionTables, read_question
 from aico_memory.domain.retrieval.ranking import Profile
+from aico_memory.domain.retrieval.relative_time import AskedAt
 from aico_memory.domain.sleep.derived import DERIVED_KINDS
 from aico_memory.stores.index.facet_columns import mask
 from aico_memory.stores.index.scope_columns import Order, place_of
@@ -67,7 +68,10 @@ class Profiles:
         return self.fused if with_vectors and not question.foreign else self.lexical
 
 
-def read(text: str, texts: Sequence[ScopeText], tables: QuestionTables, model_languages: Sequence[str], most: int) -> Question:
+def read(
+    text: str, texts: Sequence[ScopeText], tables: QuestionTables, model_languages: Sequence[str], most: int,
+    asked: AskedAt = NOWHEN,
+) -> Question:  # fmt: skip
     """The question as these scopes understand it; `most` languages of theirs are looked up."""
     speakers = {speaker for scope in texts for speaker in scope.speakers}
     spoken: dict[str, int] = {}
@@ -75,7 +79,7 @@ def read(text: str, texts: Sequence[ScopeText], tables: QuestionTables, model_la
         for language, often in scope.languages.items():
             spoken[language] = spoken.get(language, 0) + often
     likely = sorted(spoken, key=lambda language: (-spoken[language], language))[:most]
-    return read_question(text, tables, participants=speakers, spoken=likely, model_languages=model_languages)
+    return read_question(text, tables, participants=speakers, spoken=likely, model_languages=model_languages, asked=asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,21 @@ def survey(texts: Sequence[ScopeText], view: View, kinds: Sequence[str] = ()) ->
             order.positions[derived],
         ))  # fmt: skip
     return found
+
+
+def turning(texts: Sequence[ScopeText], view: View, read: Sequence[Question]) -> int:
+    """The next moment at which something of the scopes begins or ceases to hold, or the questions' own dates are others.
+
+    In Unix microseconds, 0 where none is ahead; until then the same questions find the same unless something is said. To be
+    called while nobody changes the scopes.
+    """
+    soonest = min((question.turns_us for question in read if question.turns_us and not view.as_of_us), default=OPEN)
+    for text in texts:
+        alive, columns = text.alive(), text.columns()
+        for name in ("valid_from_us", "valid_until_us"):
+            column = columns[name]
+            soonest = min(soonest, int(np.min(column, where=alive & (column > view.now_us), initial=OPEN)))
+    return soonest if soonest < OPEN else 0
 
 
 def reading(

@@ -8,12 +8,12 @@ from typing import Any
 from aico_memory.clock import FixedClock, from_us
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord
 from aico_memory.ids import new_id
 from aico_memory.settings.context import CacheSettings
 from services.context.handlers import ContextHandlers, build
-from tests.services.context.tiers import NOW, USER, Tiers, context, ports, search
+from tests.services.context.tiers import NOW, USER, Tiers, ask, context, ports, search
 from tests.support.twin_link import TwinLink
 
 
@@ -99,6 +99,23 @@ def test_a_kept_answer_ends_where_something_that_was_found_begins(tiers: Tiers, 
     answer = context(built, "Where do I live?")
     assert not answer.cached and [item.id for item in answer.items] == [ahead.memory_id]
     assert context(built, "Where do I live?").cached
+    built.close()
+
+
+def test_kept_answers_end_where_long_term_memory_says_that_something_turns(tiers: Tiers, link: TwinLink) -> None:
+    clock = FixedClock(NOW)
+    given = ports(link, deadline_ms=300)
+    given.clock = clock
+    built = build(given)
+    tiers.say("My bicycle is red")
+    tiers.turns_us = turns = clock.now_us() + 60_000_000
+    disclosing = context_pb2.DiscloseRequest(user_id=USER, depth="search", query="bicycle")
+    asking = (lambda: context(built, "bicycle"), lambda: search(built, "bicycle"), lambda: ask(built, disclosing))
+    assert [one().cached for one in asking] == [False] * 3
+    clock.set(from_us(turns - 1))
+    assert [one().cached for one in asking] == [True] * 3
+    clock.set(from_us(turns))
+    assert [one().cached for one in asking] == [False] * 3
     built.close()
 
 

@@ -52,6 +52,8 @@ class Tiers:
     # When turns were said, in Unix microseconds.
     said_at_us: int = 5
     settled: int = 0
+    # When long-term memory says that another answer may be right.
+    turns_us: int = 0
     model_away: bool = False
     asked: list[Any] = field(default_factory=list)
 
@@ -108,7 +110,7 @@ class Tiers:
         left_out, scored = scored[message.limit :], scored[: message.limit]
         answer = semantic_pb2.SemanticMatches(
             records=[self.record(one) for _, one in scored], settled=self.settled, model="" if self.model_away else "twin",
-            degraded=["model"] if self.model_away else [],
+            turns_us=self.turns_us, degraded=["model"] if self.model_away else [],
             timings=[semantic_pb2.StageTiming(stage=stage, milliseconds=1.0) for stage in ("read", "embed", "rank")],
         )  # fmt: skip
         if message.shares:
@@ -123,7 +125,9 @@ class Tiers:
     def candidates(self, message: Any, user: str) -> context_pb2.Candidates:
         """Ranked by the likeness of their embeddings; without the model by common words."""
         self.asked.append(message)
-        answer = context_pb2.Candidates(settled=self.settled, model="" if self.model_away else "twin")
+        answer = context_pb2.Candidates(
+            settled=self.settled, model="" if self.model_away else "twin", turns_us=self.turns_us
+        )  # fmt: skip
         if self.model_away:
             answer.degraded.append("model")
         found: dict[uuid.UUID, None] = {}

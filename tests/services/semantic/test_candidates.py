@@ -47,7 +47,7 @@ class ByWords:
     def ranked(
         self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float,
         profile: str = "", kinds: Sequence[str] = (), shares: bool = False, meanwhile: Callable[[], None] | None = None,
-        shown: bool = False,
+        shown: bool = False, zone: str = "",
     ) -> Ranked:  # fmt: skip
         answer = Ranked([], {}, fingerprint="twin", model="twin")
         if meanwhile is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -92,6 +93,29 @@ def test_filters_and_times_hold(worker):
         worker, "tea", known_as_of_us=record.recorded_at_us - 1, filters=semantic_pb2.SearchFilters(kinds=["record"])
     )
     assert texts(before) == ["tea in the morning"]
+
+
+def test_an_answer_tells_when_something_of_the_scopes_ends_that_it_does_not_hold(worker):
+    worker.say("My bicycle is red")
+    worker.settle()
+    assert ranked(worker, "bicycle").turns_us == 0
+    worker.say("I am on vacation until Friday.")
+    worker.settle()
+    answer = ranked(worker, "bicycle", limit=1)
+    assert texts(answer) == ["My bicycle is red"]
+    # The end of Friday, 2026-02-27; what ends then is not in this answer.
+    assert answer.turns_us == int(datetime(2026, 2, 28, tzinfo=UTC).timestamp()) * 1_000_000
+
+
+def test_what_was_said_yesterday_comes_first_where_yesterday_is_asked_for(worker):
+    day = 86_400_000_000
+    for days, text in ((9, "We went to the lake"), (1, "We went to the castle"), (5, "We went to the cinema")):
+        worker.say(text, session_id=f"s{days}", said_at_us=worker.clock.now_us() - days * day)
+    worker.settle()
+    assert texts(ranked(worker, "Where did we go yesterday?"))[0] == "We went to the castle"
+    assert texts(ranked(worker, "Wohin gingen wir gestern?"))[0] == "We went to the castle"
+    features = {share.feature for share in ranked(worker, "Where did we go yesterday?").lists[0].shares[0].shares}
+    assert {"date", "day"} <= features
 
 
 def test_the_limit_is_reached_and_not_exceeded(worker):

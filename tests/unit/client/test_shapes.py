@@ -160,6 +160,12 @@ def test_a_context_names_its_items_with_their_evidence() -> None:
     assert {"text", "items", "timings_ms", "degraded", "tokens"} <= shaped.keys()
     assert shaped["items"][0]["evidence"] == [str(EVENT)]
     assert shaped["model"] is None
+    assert "shares" not in shaped["items"][0] and "dropped" not in shaped
+
+
+def test_a_context_tells_its_intent_and_parts_unasked() -> None:
+    shaped = context_shape(context_pb2.ContextAnswer(intent="temporal", parts=["When?", "Where?"]), explain=False)
+    assert (shaped["intent"], shaped["parts"]) == ("temporal", ["When?", "Where?"])
 
 
 def test_flush_waits_for_owners_and_for_all_who_read_the_topic() -> None:

@@ -40,6 +40,13 @@ ROUTING = load_routing(Home(Path("/nowhere")))
         # A clause of time is no question for one; an indirect question is.
         ("What do I eat when I'm ill?", "factual"),
         ("When I'm ill, what do I eat?", "factual"),
+        ("When I'm ill what do I eat?", "factual"),
+        ("When we were in Rome which hotel did we take?", "factual"),
+        ("When and with whom did I meet?", "temporal"),
+        ("When the lease began", "temporal"),
+        ("Cuando estoy enfermo qué como?", "factual"),
+        ("Quand je suis malade qu'est-ce que je mange ?", "factual"),
+        ("Quando sono malato cosa mangio?", "factual"),
         ("Do I take sugar when I drink tea?", "factual"),
         ("Do you know when I moved to Oslo?", "temporal"),
         ("Where and when did I meet Tom?", "temporal"),

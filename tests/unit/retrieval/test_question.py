@@ -11,6 +11,8 @@ import pytest
 from aico_memory.domain.retrieval.cues import DateCue, nearness
 from aico_memory.domain.retrieval.participants import name_parts, name_weight, without_names
 from aico_memory.domain.retrieval.question import QuestionTables, read_question
+from aico_memory.domain.retrieval.relative_time import AskedAt
+from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.language_tables import load_function_words
 from aico_memory.models.ranking_tables import load_profiles, load_time_cues
 from aico_memory.paths import Home
@@ -19,7 +21,8 @@ from aico_memory.paths import Home
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> QuestionTables:
     home = Home(Path(tmp_path_factory.mktemp("home")))
-    return QuestionTables(load_function_words(home), load_time_cues(home), "en")
+    calendars = {code: grammar.calendar for code, grammar in load_formation_tables(home).grammars.items()}
+    return QuestionTables(load_function_words(home), load_time_cues(home), "en", calendars)
 
 
 def read(tables: QuestionTables, text: str, people: tuple[str, ...] = (), spoken: tuple[str, ...] = ("en",)):
@@ -96,6 +99,56 @@ def test_what_is_told_a_little_later_is_near_the_date_too():
     said = np.array([int(day.timestamp() * 1e6) for day in days], dtype=np.int64)
     inside, on_day = nearness(DateCue(frozenset({2023}), frozenset({5}), frozenset({4})), said)
     assert (inside.tolist(), on_day.tolist()) == ([1, 1, 1, 1, 0], [0, 1, 1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        # Asked on a Wednesday, 2023-05-17.
+        ("What did I do yesterday?", ("2023-05-16", "2023-05-17")),
+        ("What did I do last week?", ("2023-05-08", "2023-05-15")),
+        ("Where was I two weeks ago?", ("2023-04-30", "2023-05-07")),
+        ("Was habe ich vorgestern gegessen?", ("2023-05-15", "2023-05-16")),
+        ("Wo war ich letzten Monat?", ("2023-04-01", "2023-05-01")),
+        ("Geçen hafta ne yaptım?", ("2023-05-08", "2023-05-15")),
+        ("Üç gün önce nereye gittim?", ("2023-05-14", "2023-05-15")),
+        # It may be the next one; it is not over; a date is named as such.
+        ("What do I do on Monday?", None),
+        ("What did I plan for next week?", None),
+        ("Was mache ich heute?", None),
+        ("Where was I yesterday a year before June 2023?", None),
+        ("Qu'ai-je fait hier ?", None),
+    ],
+)
+def test_the_past_that_a_question_names_from_where_it_stands_is_read(tables, text, span):
+    asked = AskedAt(int(datetime(2023, 5, 17, 12, tzinfo=UTC).timestamp() * 1e6))
+    question = read_question(text, tables, participants=(), spoken=("en",), model_languages=(), asked=asked)
+    wanted = tuple(int(datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp() * 1e6) for day in span or ())
+    assert question.date.span == (wanted or (0, 0))
+
+
+def test_yesterday_is_that_of_the_zone_and_ends_at_its_midnight(tables):
+    asked_us = int(datetime(2023, 5, 17, 22, 30, tzinfo=UTC).timestamp() * 1e6)
+    hour = 3_600_000_000
+
+    def ask(zone):
+        return read_question(
+            "yesterday", tables, participants=(), spoken=("en",), model_languages=(), asked=AskedAt(asked_us, zone)
+        )
+
+    there, here = ask("Europe/Berlin"), ask("no such zone")
+    assert there.date.span[1] - here.date.span[1] == 22 * hour
+    assert (there.turns_us - asked_us, here.turns_us - asked_us) == (23.5 * hour, 1.5 * hour)
+    assert read(tables, "yesterday").turns_us == 0
+
+
+def test_what_is_told_a_little_later_is_near_a_relative_date_too():
+    day_us = 86_400_000_000
+    said = np.array([9, 10, 11, 12, 13], dtype=np.int64) * day_us
+    inside, on_day = nearness(DateCue(span=(10 * day_us, 11 * day_us)), said)
+    assert inside.tolist() == on_day.tolist() == [0, 1, 1, 1, 0][: len(said)]
+    inside, on_day = nearness(DateCue(span=(4 * day_us, 10 * day_us)), said)
+    assert (inside.tolist(), on_day.tolist()) == ([1, 1, 1, 0, 0], [0, 0, 0, 0, 0])
 
 
 def test_the_scope_s_language_decides_where_the_question_gives_no_sign(tables):
