@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.behavior import PANEL
@@ -225,24 +224,6 @@ def skill_change(
     with face.client() as client:
         found = client.change_skill(user, skill_id, action)
     face.show(found, face.fields)
-
-
-@command(app, "policies", "policies", panel=PANEL)
-def policies(context: typer.Context) -> None:
-    """The selection policies, and the priors that were learned from people."""
-    face = face_of(context)
-    with face.client() as client:
-        found = client.policies()
-
-    def show(data: dict[str, Any]) -> None:
-        for one in data["policies"]:
-            mark = " (in use)" if one["in_use"] else ""
-            face.out.print(f"[bold]{escape(one['name'])}[/]{mark}  {escape(one['description'])}")
-        face.out.print(f"prior in use: {escape(data['prior'])}")
-        columns = ("version", "fitted_at", "users", "thumbs", "status")
-        face.table(columns, [[entry[key] for key in columns] for entry in data["priors"]])
-
-    face.show(found, show)
 
 
 @command(app, "behavior-figures", "behavior-figures --since 2026-03-01T00:00:00Z", panel=PANEL)

@@ -24,11 +24,12 @@ WORDS = {
     "keys": "keys",
     "learning": (
         "preferences preference-set preference-reset behavior-metrics style learn-now undo-learning feedback-list "
-        "feedback-delete feedback-edit behavior-export skill-put skill-change policies behavior-figures"
+        "feedback-delete feedback-edit behavior-export skill-put skill-change behavior-figures"
     ),
     "lifecycle": "up down restart",
     "memory": "add search context messages get list history update pin delete flush",
     "outcomes": "should-suggest profile agent-tools outcomes suggestion",
+    "policies": "policies evaluate-policy",
     "read_only": "read-only",
     "review": "review policy",
     "selections": "explain-selection selection-list selection-delete record-response",

@@ -55,6 +55,39 @@ class Learned(TypedDict):
     detail: str
 
 
+class PolicyValue(TypedDict):
+    """What a policy is worth by the log: the chance of a thumb up with its 95 % interval."""
+
+    policy: str
+    value: float
+    low: float
+    high: float
+    # As many equally weighted decisions say as much; mean weight (1: the log took everything that this policy takes).
+    effective: float
+    support: float
+
+
+class PolicyEvaluation(TypedDict):
+    """A candidate beside the policy in use, on the same logged decisions."""
+
+    # better | worse | no_difference | too_few_decisions | too_little_support | unchanged
+    outcome: str
+    decisions: int
+    people: int
+    # Share of thumbs up among these decisions.
+    observed: float
+    in_use: PolicyValue
+    candidate: PolicyValue
+    # Of the values, candidate less the one in use, with its 95 % interval.
+    difference: float
+    low: float
+    high: float
+    # Selections that say nothing: no_thumb, no_propensity, not_replayable, earlier.
+    left_out: dict[str, int]
+    # What the candidate changes.
+    changes: list[str]
+
+
 class LearningVerbs(SelectionVerbs):
     """Verbs on skills' learning."""
 
@@ -170,6 +203,31 @@ class LearningVerbs(SelectionVerbs):
             ],
         }
 
+    async def evaluate_policy(self, policy: str | None = None, settings: Mapping[str, Any] | None = None) -> PolicyEvaluation:
+        """What another policy, or other figures, would have been worth on what was logged, before they are configured.
+
+        `settings`: what is to be changed of `behavioral` (policy, trigger, diversity, hybrid, hierarchical, prior, learning),
+        nested as in config/memory.yaml. Each logged choice of people with consent whose thumb and propensity are known is
+        put before both, with what had been learned by then. Nothing changes. InvalidMessage for what cannot be configured.
+        """
+        request = behavioral_pb2.PolicyEvaluationRequest(
+            policy=optional_text(policy, "policy", 64), settings_json=json.dumps(dict(settings)) if settings else ""
+        )
+        answer = await self._session.ask(request, "", seconds=LEARN_SECONDS)
+        return {
+            "outcome": answer.outcome,
+            "decisions": answer.decisions,
+            "people": answer.people,
+            "observed": answer.observed,
+            "in_use": _policy_value(answer.in_use),
+            "candidate": _policy_value(answer.candidate),
+            "difference": answer.difference,
+            "low": answer.low,
+            "high": answer.high,
+            "left_out": dict(sorted(answer.left_out.items())),
+            "changes": list(answer.changes),
+        }
+
     async def set_preference(self, user_id: str, style: Mapping[str, float], bucket: int | None = None) -> dict[str, Any]:
         """Say which style the user wants: values 0..1 by the names of dimensions, in one context bucket or in all.
 
@@ -227,6 +285,17 @@ class LearningVerbs(SelectionVerbs):
             }
             for one in answer.figures
         ]
+
+
+def _policy_value(value: behavioral_pb2.PolicyValue) -> PolicyValue:
+    return {
+        "policy": value.policy,
+        "value": value.value,
+        "low": value.low,
+        "high": value.high,
+        "effective": value.effective,
+        "support": value.support,
+    }
 
 
 def _checked_style(style: Mapping[str, float]) -> dict[str, float]:

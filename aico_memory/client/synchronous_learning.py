@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from aico_memory.client.feedback_verbs import FeedbackReading, Undone
-from aico_memory.client.learning_verbs import Learned, LearningVerbs, StyleBelief
+from aico_memory.client.learning_verbs import Learned, LearningVerbs, PolicyEvaluation, StyleBelief
 from aico_memory.client.results import FeedbackOutcome, Skill
 from aico_memory.client.selection_verbs import Explanation, Moment, Selection
 
@@ -120,6 +120,10 @@ class SynchronousLearning:
     def reset_preference(self: _Face, user_id: str, bucket: int | None = None) -> dict[str, Any]:
         """Put the preferred style back to neutral."""
         return self._run(self._client.reset_preference(user_id, bucket))
+
+    def evaluate_policy(self: _Face, policy: str | None = None, settings: Mapping[str, Any] | None = None) -> PolicyEvaluation:
+        """What another policy, or other figures, would have been worth on what was logged."""
+        return self._run(self._client.evaluate_policy(policy, settings))
 
     def behavior_metrics(
         self: _Face, query: str, since: Moment = None, until: Moment = None, limit: int | None = None

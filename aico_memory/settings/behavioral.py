@@ -109,6 +109,18 @@ class PriorSettings(Section):
     evaluate_thumbs: int = Field(12, ge=1, le=1000, description="Latest thumbs of each of them that it is tried out on.")
 
 
+class EvaluationSettings(Section):
+    """How a changed policy is tried out on what was logged."""
+
+    people: int = Field(100, ge=1, le=100_000, description="Most people whose log is replayed.")
+    decisions: int = Field(20, ge=1, le=100_000, description="Latest judged decisions of each that are weighed.")
+    draws: int = Field(16, ge=1, le=4096, description="Draws by which the chance of a choice is counted.")
+    least_decisions: int = Field(100, ge=1, le=1_000_000, description="Usable decisions below which it recommends nothing.")
+    least_effective: float = Field(
+        30.0, ge=1, description="The same for decisions of equal weight that say as much (Kish's effective number)."
+    )
+
+
 class LibrarySettings(Section):
     """Skills of users' own."""
 
@@ -192,6 +204,7 @@ class BehavioralSettings(Section):
     hybrid: HybridSettings = Field(default_factory=HybridSettings)
     hierarchical: HierarchicalSettings = Field(default_factory=HierarchicalSettings)
     prior: PriorSettings = Field(default_factory=PriorSettings)
+    evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
     learning: LearningSettings = Field(default_factory=LearningSettings)
     library: LibrarySettings = Field(default_factory=LibrarySettings)
     proposals: ProposalSettings = Field(default_factory=ProposalSettings)

@@ -14,7 +14,6 @@ from aico_memory.contracts.envelope import Event, reply_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, guardrails_pb2, temporal_pb2
 from aico_memory.domain.behavioral.policies import policy_named
-from aico_memory.domain.behavioral.prior import COLD
 from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, SelectionRecord
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.guardrails.adjustment import BEHAVIORAL_PRIOR
@@ -27,8 +26,6 @@ from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 from aico_memory.stores.behavioral.fragment_file import FILE as FRAGMENT_FILE
 from aico_memory.stores.behavioral.fragment_file import load_fragments
 from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
-from aico_memory.stores.behavioral.prior_file import FILE as PRIOR_FILE
-from aico_memory.stores.behavioral.prior_file import load_prior
 from aico_memory.stores.behavioral.skill_file import FILE, load_skills
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.vault.sealer import Sealer
@@ -42,7 +39,6 @@ from services.behavioral.export import export_page
 from services.behavioral.feedback import LearningRules, answer_of, judge
 from services.behavioral.figures import (
     chooser_of,
-    cold_prior,
     hierarchical_figures,
     hybrid_figures,
     learning_figures,
@@ -54,6 +50,7 @@ from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
 from services.behavioral.own_skills import ARCHIVED, put
 from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
+from services.behavioral.policy_trials import PolicyTrials, starting_prior
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
 from services.behavioral.responses import record_response
@@ -75,6 +72,7 @@ DELETE_SELECTIONS = topic_of(behavioral_pb2.DeleteSelections).name
 RESPONSE = topic_of(behavioral_pb2.RecordResponse).name
 STATE = topic_of(behavioral_pb2.PutPreference).name
 CLASSIFY_TEXT = topic_of(behavioral_pb2.ClassifyTextRequest).name
+POLICY_EVALUATION = topic_of(behavioral_pb2.PolicyEvaluationRequest).name
 TREND = topic_of(temporal_pb2.BehaviorTrendRequest).name
 ADJUSTMENTS = topic_of(guardrails_pb2.BehavioralAdjustmentsRequest).name
 ADJUST = topic_of(guardrails_pb2.BehavioralAdjustmentDecision).name
@@ -132,8 +130,7 @@ class BehavioralHandlers(Handlers):
             learning_figures(settings.learning), settings.hierarchical.content_weight, settings.library.dimension_rate,
             settings.feedback_text.threshold,
         )  # fmt: skip
-        cold = cold_prior(settings.hierarchical, catalogue)
-        self._starting = load_prior(config_file(ports.home, PRIOR_FILE), cold) if settings.prior.source != COLD else cold
+        self._starting = starting_prior(ports.home, settings, catalogue)
         self._tastes = Tastes(catalogue, self._starting, settings)
         self._shelves = Shelves(catalogue, ports.vault.users.sealer, settings.hierarchical.cached_users)
         chooser = chooser_of(settings)
@@ -151,10 +148,11 @@ class BehavioralHandlers(Handlers):
         )
         self._nights = Nights(ports, self._texts, self._tastes, catalogue, fragments, self._measuring)
         self._commands |= dict.fromkeys((nights.LEARN_NOW, nights.LEARN), self._nights.learn)
+        trials = PolicyTrials(store, catalogue, ports.home, settings, self._reader_of)
         over_time = OverTime(store, ports.settings.memory_model.evolution)
         self.requests: Mapping[str, RequestHandler] = {
             **questions.handlers(), **self._desk.requests, **self._measuring.handlers(), TREND: over_time.trend,
-            ADJUSTMENTS: self._adjustments, CLASSIFY_TEXT: self._texts.classify,
+            ADJUSTMENTS: self._adjustments, CLASSIFY_TEXT: self._texts.classify, POLICY_EVALUATION: trials.evaluate,
         }  # fmt: skip
 
     def prepare(self, events: Sequence[Event]) -> None:

@@ -1587,6 +1587,149 @@ class Policies(_message.Message):
 Global___Policies: _TypeAlias = Policies  # noqa: Y015
 
 @_typing.final
+class PolicyEvaluationRequest(_message.Message):
+    """What another policy, or other figures, would have been worth on what was logged; nothing is changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    SETTINGS_JSON_FIELD_NUMBER: _builtins.int
+    policy: _builtins.str
+    """Empty: the one in use, or that of settings_json."""
+    settings_json: _builtins.str
+    """An object with what is to be changed of `behavioral`: policy, trigger, diversity, hybrid, hierarchical, prior, learning."""
+    def __init__(
+        self,
+        *,
+        policy: _builtins.str = ...,
+        settings_json: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "settings_json", b"settings_json"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PolicyEvaluationRequest: _TypeAlias = PolicyEvaluationRequest  # noqa: Y015
+
+@_typing.final
+class PolicyValue(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POLICY_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    EFFECTIVE_FIELD_NUMBER: _builtins.int
+    SUPPORT_FIELD_NUMBER: _builtins.int
+    policy: _builtins.str
+    value: _builtins.float
+    """Chance of a thumb up (0..1) with its 95 % interval, self-normalised by inverse propensity."""
+    low: _builtins.float
+    high: _builtins.float
+    effective: _builtins.float
+    """As many equally weighted decisions say as much."""
+    support: _builtins.float
+    """Mean weight: 1 where the log took everything that this policy takes, near 0 where it took nothing of that."""
+    def __init__(
+        self,
+        *,
+        policy: _builtins.str = ...,
+        value: _builtins.float = ...,
+        low: _builtins.float = ...,
+        high: _builtins.float = ...,
+        effective: _builtins.float = ...,
+        support: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["effective", b"effective", "high", b"high", "low", b"low", "policy", b"policy", "support", b"support", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PolicyValue: _TypeAlias = PolicyValue  # noqa: Y015
+
+@_typing.final
+class PolicyEvaluation(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LeftOutEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    DECISIONS_FIELD_NUMBER: _builtins.int
+    PEOPLE_FIELD_NUMBER: _builtins.int
+    OBSERVED_FIELD_NUMBER: _builtins.int
+    IN_USE_FIELD_NUMBER: _builtins.int
+    CANDIDATE_FIELD_NUMBER: _builtins.int
+    DIFFERENCE_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    outcome: _builtins.str
+    """better | worse | no_difference | too_few_decisions | too_little_support | unchanged"""
+    decisions: _builtins.int
+    people: _builtins.int
+    observed: _builtins.float
+    """Share of thumbs up among these decisions."""
+    difference: _builtins.float
+    """Of the values, candidate less the one in use, with its 95 % interval."""
+    low: _builtins.float
+    high: _builtins.float
+    @_builtins.property
+    def in_use(self) -> Global___PolicyValue: ...
+    @_builtins.property
+    def candidate(self) -> Global___PolicyValue: ...
+    @_builtins.property
+    def left_out(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Selections that say nothing: no_thumb, no_propensity, not_replayable, earlier."""
+
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What the candidate changes: path: one → other."""
+
+    def __init__(
+        self,
+        *,
+        outcome: _builtins.str = ...,
+        decisions: _builtins.int = ...,
+        people: _builtins.int = ...,
+        observed: _builtins.float = ...,
+        in_use: Global___PolicyValue | None = ...,
+        candidate: Global___PolicyValue | None = ...,
+        difference: _builtins.float = ...,
+        low: _builtins.float = ...,
+        high: _builtins.float = ...,
+        left_out: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        changes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["candidate", b"candidate", "in_use", b"in_use"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["candidate", b"candidate", "changes", b"changes", "decisions", b"decisions", "difference", b"difference", "high", b"high", "in_use", b"in_use", "left_out", b"left_out", "low", b"low", "observed", b"observed", "outcome", b"outcome", "people", b"people"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PolicyEvaluation: _TypeAlias = PolicyEvaluation  # noqa: Y015
+
+@_typing.final
 class FeedbackListRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
