@@ -143,8 +143,11 @@ def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArr
         return nothing, nothing
     if cue.span[1]:
         start, end = cue.span
-        told = ((said_at_us >= start) & (said_at_us < end + DAYS_AFTER * _DAY_US)).astype(np.float32)
-        return told, told if end - start <= _LONGEST_DAY_US else nothing
+        day = end - start <= _LONGEST_DAY_US
+        # Of a day it is still told on the next ones; "last week", asked on a Monday, is not today.
+        tail = DAYS_AFTER * _DAY_US if day else 0
+        told = ((said_at_us >= start) & (said_at_us < end + tail)).astype(np.float32)
+        return told, told if day else nothing
     moments = said_at_us.astype("datetime64[us]")
     months = moments.astype("datetime64[M]").astype(np.int64)
     days = (moments.astype("datetime64[D]") - moments.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1
