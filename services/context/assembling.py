@@ -7,6 +7,8 @@ from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from time import monotonic
 
+from google.protobuf.message import Message
+
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
@@ -30,11 +32,13 @@ from services.context import questions
 from services.context.caching import Answers, HotTiers, Ticket
 from services.context.material import Material, hot_items, material_of, readable_turns
 from services.context.tables import ReadingTables
-from services.context.tiers import Stopwatch, TierHealth, Tiers
+from services.context.tiers import Asked, Stopwatch, TierHealth, Tiers
 from services.context.understanding import Reading, Understanding
 
 # Of a tier that was not asked: it has nothing to vouch for.
 NOT_ASKED = 1 << 62
+# Share of the time in which it is compared what a kept answer says of how to answer; the rest is for a new one.
+_TO_COMPARE = 0.5
 # In which a question leaves for its tier.
 _LEAVING_SECONDS = 0.0003
 
@@ -57,6 +61,8 @@ class _Asked:
     # What the tiers had applied; None where long-term memory was not asked.
     settled: Applied | None
     mood: Mood
+    # What behavioral memory said of how to answer.
+    behavior: tuple[bytes, ...] = ()
 
 
 class Assembling:
@@ -86,7 +92,7 @@ class Assembling:
         watch = Stopwatch()
         ticket = self._answers.ticket(request)
         kept = self._answers.kept(ticket)
-        if kept is not None:
+        if kept is not None and self._still_said(event, request, kept.beside, watch):
             answer = context_pb2.ContextAnswer.FromString(kept.answer)
             answer.cached = True
             del answer.timings[:]
@@ -102,10 +108,31 @@ class Assembling:
         watch.note("budget", started)
         answer = self._tell(request, plan, asked, fitted, [*dropped, *fitted.dropped])
         answer.timings.extend(timings(watch, asked.found.timings if asked.found is not None else ()))
-        # Nobody tells this process when a preference or a consent changes.
-        if not asked.degraded and not request.patterns and not plan.missed:
-            self._answers.keep(ticket, answer, fitted.items, asked.settled, [*_begins(asked), asked.mood.until_us])
+        if not asked.degraded and not plan.missed:
+            turns = [*_begins(asked), asked.mood.until_us]
+            self._answers.keep(ticket, answer, fitted.items, asked.settled, turns, asked.behavior)
         return Assembled(answer, fitted.items)
+
+    def _still_said(
+        self, event: Event, request: context_pb2.ContextRequest, before: tuple[bytes, ...], watch: Stopwatch
+    ) -> bool:
+        """Whether behavioral memory says the same of how to answer as when the answer was kept: that alone is asked again."""
+        if not request.patterns and not request.selection_id:
+            return True
+        total = self._total(event) * _TO_COMPARE
+        tiers = Tiers(
+            self._link, self._health, watch, total=total, reserve=min(self._settings.reserve_ms, total / 4),
+            probe=self._settings.probe_ms, courtesy=self._courtesy,
+        )  # fmt: skip
+        said = [(asked, tiers.take(asked)) for asked in _ask_behavior(tiers, request) if asked is not None]
+        if any(answer is None and asked.refused != NotFound.code for asked, answer in said):
+            return False
+        return _compared(answer for _, answer in said) == before
+
+    def _total(self, event: Event) -> float:
+        """Milliseconds for the whole answer."""
+        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
+        return total_time(self._settings.deadline_ms, allowance)
 
     def _plan(self, event: Event, request: context_pb2.ContextRequest, watch: Stopwatch) -> Plan:
         started = monotonic()
@@ -122,8 +149,7 @@ class Assembling:
 
     def _ask(self, event: Event, request: context_pb2.ContextRequest, plan: Plan, watch: Stopwatch, ticket: Ticket) -> _Asked:
         settings = self._settings
-        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
-        total = total_time(settings.deadline_ms, allowance)
+        total = self._total(event)
         reserve = min(settings.reserve_ms, total / 4)
         tiers = Tiers(
             self._link, self._health, watch, total=total, reserve=reserve, probe=settings.probe_ms, courtesy=self._courtesy
@@ -147,7 +173,7 @@ class Assembling:
             asked = tiers.ask(SEMANTIC, SEMANTIC, question, request.user_id)
             # It is on its way before the others are made: the link's thread would wait for its turn at each of its steps.
             wait([asked.future], _LEAVING_SECONDS)
-        turns = buffer = guidance = None
+        turns = buffer = None
         minded = bool(request.session_id and plan.candidates)
         if plan.turns:
             asked_turns = questions.turns_question(request.user_id, request.session_id, plan.turns, minded)
@@ -156,14 +182,7 @@ class Assembling:
             buffer = tiers.ask(
                 WORKING, "buffer", questions.buffer_question(request.user_id, request.session_id), request.user_id
             )
-        if request.selection_id:
-            wanted = questions.guidance_question(request.user_id, request.selection_id)
-            guidance = tiers.ask(BEHAVIORAL, BEHAVIORAL, wanted, request.user_id)
-        style = (
-            tiers.ask(BEHAVIORAL, "patterns", questions.style_question(request.user_id), request.user_id)
-            if request.patterns
-            else None
-        )
+        guidance, style = _ask_behavior(tiers, request)
         found: context_pb2.Candidates | None = tiers.take(asked) if asked else None
         page = tiers.take(turns) if turns else None
         held = tiers.take(buffer) if buffer else None
@@ -187,7 +206,8 @@ class Assembling:
         material = material_of(request, plan, settings, searched, hot or (), page, in_mind, mood.valence, guided, styled)
         said = page.settled if page is not None else NOT_ASKED
         settled = Applied(found.settled, said) if found is not None else None
-        return _Asked(found, material, tuple(degraded), settled, mood)
+        behavior = _compared(answer for asked, answer in ((guidance, guided), (style, styled)) if asked is not None)
+        return _Asked(found, material, tuple(degraded), settled, mood, behavior)
 
     def _mood(self, request: context_pb2.ContextRequest, page: working_pb2.MessagePage | None) -> Mood:
         """How the one who asks feels: as the request says, or as their last messages do; of another time nobody knows."""
@@ -270,6 +290,21 @@ class Assembling:
         if request.explain:
             answer.dropped.extend(semantic_pb2.DroppedItem(id=id_, rule=rule) for id_, rule in dropped)
         return answer
+
+
+def _ask_behavior(tiers: Tiers, request: context_pb2.ContextRequest) -> tuple[Asked | None, Asked | None]:
+    """The guidance of the selection, and what preferences say, as far as the request wants them."""
+    user, guidance, style = request.user_id, None, None
+    if request.selection_id:
+        guidance = tiers.ask(BEHAVIORAL, BEHAVIORAL, questions.guidance_question(user, request.selection_id), user)
+    if request.patterns:
+        style = tiers.ask(BEHAVIORAL, "patterns", questions.style_question(user), user)
+    return guidance, style
+
+
+def _compared(answers: Iterable[Message | None]) -> tuple[bytes, ...]:
+    """Answers of a tier, to be compared; empty where there is nothing under that id."""
+    return tuple(b"" if answer is None else answer.SerializeToString(deterministic=True) for answer in answers)
 
 
 def _begins(asked: _Asked) -> list[int]:

@@ -66,6 +66,8 @@ class Kept:
     until_us: int
     answer: bytes
     items: tuple[ContextItem, ...]
+    # What was said of how to answer; nobody tells this process when that changes.
+    beside: tuple[bytes, ...] = ()
 
 
 class Watch:
@@ -167,11 +169,12 @@ class Answers:
 
     def keep(
         self, ticket: Ticket, answer: Message, items: tuple[ContextItem, ...], settled: Applied | None,
-        begins: Iterable[int] = (),
+        begins: Iterable[int] = (), beside: tuple[bytes, ...] = (),
     ) -> None:  # fmt: skip
         """Keep an answer whose tiers knew everything up to `settled`; not where something was still on its way to them.
 
         `begins`: when what was found begins or ceases to hold, in Unix microseconds; a new answer is made as soon as any does.
+        `beside`: what whoever finds it has to compare before it is given again.
         """
         settings = self._settings
         if not settings.entries or settled is None or not settled.reaches(ticket.awaited):
@@ -185,7 +188,7 @@ class Answers:
         with self._lock:
             if ticket.key in self._kept:
                 self._drop(ticket.key)
-            self._kept[ticket.key] = Kept(ticket.versions, until_us, content, items)
+            self._kept[ticket.key] = Kept(ticket.versions, until_us, content, items, beside)
             self._bytes += len(ticket.key) + len(content)
             while self._kept and (len(self._kept) > settings.entries or self._bytes > settings.bytes):
                 self._drop(next(iter(self._kept)))

@@ -284,15 +284,18 @@ def test_what_preferences_say_stands_in_the_block_where_it_is_asked_for(
     tiers.say("My bicycle is red")
     tiers.style = ("Keep it short.", "Show an example.")
     assert not [item for item in context(handlers, "bicycle").items if item.layer == "L2"]
-    for _ in range(2):
+    for kept in (False, True):
         answer = context(handlers, "bicycle", patterns=True)
-        assert not answer.cached, "nobody tells when a preference changes"
+        assert answer.cached is kept
         assert "- [style] Keep it short. Show an example." in answer.text
         assert [item.id for item in answer.items if item.layer == "L2"] == ["style"]
     tiers.style = ()
-    assert "[style]" not in context(handlers, "bicycle", patterns=True).text
+    changed = context(handlers, "bicycle", patterns=True)
+    assert not changed.cached and "[style]" not in changed.text
+    assert context(handlers, "bicycle", patterns=True).cached
     link.answers[behavioral_pb2.StyleGuidanceRequest] = None
-    assert list(context(handlers, "bicycle", patterns=True).degraded) == ["behavioral"]
+    away = context(handlers, "bicycle", patterns=True)
+    assert list(away.degraded) == ["behavioral"] and not away.cached
 
 
 def test_the_guidance_of_a_selected_skill_stands_in_the_block(handlers: ContextHandlers, tiers: Tiers, link: TwinLink) -> None:
@@ -302,5 +305,11 @@ def test_the_guidance_of_a_selected_skill_stands_in_the_block(handlers: ContextH
     assert [item.id for item in answer.items if item.layer == "L2"] == ["brief"]
     unknown = context(handlers, "bicycle", selection_id="never")
     assert not unknown.degraded and "one sentence" not in unknown.text
+    again = context(handlers, "bicycle", selection_id="chosen")
+    assert again.cached and again.text == answer.text
+    gone = behavioral_pb2.SkillSelectionResponse(skill_id="brief")
+    link.answers[behavioral_pb2.SelectionAnswerRequest] = lambda message, user: gone
+    changed = context(handlers, "bicycle", selection_id="chosen")
+    assert not changed.cached and "one sentence" not in changed.text
     link.answers[behavioral_pb2.SelectionAnswerRequest] = None
     assert list(context(handlers, "red bicycle", selection_id="chosen").degraded) == ["behavioral"]
