@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -257,7 +258,7 @@ def _print_results(face: Face, found: dict[str, Any]) -> None:
         shown = f"{score:.3f}  " if isinstance(score, float) else ""
         answers = "  [green]answers[/]" if result.get("answers") else ""
         face.out.print(f"[bold]{number:>2}[/]  {shown}{escape(result['memory'])}{answers}")
-        face.out.print(f"    [dim]{escape(str(result.get('created_at')))}  {result.get('kind')}  {result['id']}[/]")
+        face.out.print(f"    [dim]{escape(_told_of(result))}  {result.get('kind')}  {result['id']}[/]")
         if result.get("shares"):
             face.out.print(
                 "    [dim]" + escape("  ".join(f"{name} {share:.3f}" for name, share in result["shares"].items())) + "[/]"
@@ -266,6 +267,15 @@ def _print_results(face: Face, found: dict[str, Any]) -> None:
         face.out.print(f"[dim]left out  {left_out['id']}  {escape(left_out['rule'])}[/]")
     if found.get("degraded"):
         face.out.print(f"[yellow]degraded[/]  {escape(', '.join(found['degraded']))}")
+
+
+def _told_of(result: Mapping[str, Any]) -> str:
+    """When it was said, whenever it was stored; and until when it held, where it does so no more."""
+    said = next((source["timestamp"] for source in result["sources"] if source["timestamp"]), None)
+    told = str(said or result["valid_from"] or result["created_at"])
+    if result["status"] == "active":
+        return told
+    return f"{told}  {result['status']}" + f" until {result['valid_until']}" * bool(result["valid_until"])
 
 
 def _print_context(face: Face, answer: dict[str, Any]) -> None:

@@ -24,10 +24,11 @@ class Recorded:
 
     def __init__(self) -> None:
         self.asked: dict[str, dict[str, Any]] = {}
+        self.found: list[dict[str, Any]] = []
 
     def search(self, query: str, user: str, **more: Any) -> dict[str, Any]:
         self.asked["search"] = more
-        return {"results": [], "dropped": [{"id": "m7", "rule": "top_k"}], "degraded": []}
+        return {"results": self.found, "dropped": [{"id": "m7", "rule": "top_k"}], "degraded": []}
 
     def context(self, query: str, user: str, **more: Any) -> dict[str, Any]:
         self.asked["context"] = more
@@ -111,3 +112,20 @@ def test_what_is_brought_up_to_date_is_told_as_a_verb_and_as_a_repair(
         assert "repaired  dangling_reference  m8" in told
     assert call("update-index") == 0
     assert client.asked["update-index"]["memory_ids"] == ()
+
+
+def test_a_hit_is_told_with_when_it_was_said_and_until_when_it_held(
+    client: Recorded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hit = {
+        "id": "m1", "memory": "User lives in Porto", "kind": "fact", "created_at": "2026-11-23T09:00:00+00:00", "score": 0.5,
+        "sources": [{"timestamp": "2026-03-01T12:00:00+00:00"}], "valid_from": "2026-03-02T12:00:00+00:00",
+        "valid_until": "2026-05-01T12:00:00+00:00", "status": "superseded",
+    }  # fmt: skip
+    client.found = [hit, {**hit, "id": "m2", "sources": [], "status": "active"}]
+    assert call("search", "Porto") == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1].split() == [
+        "2026-03-01T12:00:00+00:00", "superseded", "until", "2026-05-01T12:00:00+00:00", "fact", "m1"
+    ]  # fmt: skip
+    assert shown[3].split() == ["2026-03-02T12:00:00+00:00", "fact", "m2"]
