@@ -10,15 +10,25 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command, group
 from aico_memory.cli.face import Face, face_of
-from aico_memory.cli.memory import PANEL, AsOf, Group, Kinds, KnownAsOf, Project, States, TopK, User
+from aico_memory.cli.memory import PANEL, AsOf, Group, KnownAsOf, Project, Session, Tiers, TopK, User
+from aico_memory.domain.advisor.outcome import OUTCOMES
+from aico_memory.domain.memory import KINDS, STATUSES
 
 disclose = group("disclose", "Memories in as much detail as is needed, with what reading them costs.", PANEL)
-Ids = Annotated[list[str], typer.Argument(help="Ids of memories, as `disclose search` shows them.")]
+Ids = Annotated[list[str], typer.Argument(help="Ids as `disclose search` shows them.")]
+Told = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind", help=f"Only these kinds; may be repeated: {', '.join(KINDS)}. Or outcome alone: what became of suggestions."
+    ),
+]
+Of = Annotated[list[str] | None, typer.Option("--kind", help="outcome: the ids are of outcomes and no memories.")]
 
 
 @command(
-    disclose, "search", "disclose search 'where does she live' --user ana", "disclose search tea -u ana -k 5 --kind preference"
-)
+    disclose, "search", "disclose search 'where does she live' --user ana", "disclose search tea -u ana -k 5 --kind preference",
+    "disclose search running -u ana --kind outcome --status rejected --tag morning",
+)  # fmt: skip
 def search(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="What to look for.")],
@@ -26,8 +36,14 @@ def search(
     top_k: TopK = None,
     as_of: AsOf = None,
     known_as_of: KnownAsOf = None,
-    kind: Kinds = None,
-    status: States = None,
+    kind: Told = None,
+    tier: Tiers = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Only these states; may be repeated: {', '.join(STATUSES)}. Of outcomes: {', '.join(OUTCOMES)}."),
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Of outcomes: only with this tag; all that are named.")] = None,
+    session: Session = None,
     since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
     until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
     in_group: Group = None,
@@ -35,7 +51,8 @@ def search(
 ) -> None:
     """What there is: a line each."""
     face = face_of(context)
-    given = {"kind": kind or None, "status": status or None, "since": since, "until": until}
+    given = {"kind": kind or None, "tier": tier or None, "status": status or None, "tag": tag or None, "session_id": session,
+             "since": since, "until": until}  # fmt: skip
     filters = {key: value for key, value in given.items() if value is not None}
     with face.client() as client:
         found = client.disclose(
@@ -47,16 +64,18 @@ def search(
 
 @command(disclose, "timeline", "disclose timeline 0198c0de-… --user ana")
 def timeline(
-    context: typer.Context, memory_ids: Ids, user: User = "me", in_group: Group = None, project: Project = None
+    context: typer.Context, memory_ids: Ids, user: User = "me", kind: Of = None, in_group: Group = None, project: Project = None
 ) -> None:
     """How they came about: what changed, and what was said around them."""
-    _at_depth(context, "timeline", memory_ids, user, in_group, project)
+    _at_depth(context, "timeline", memory_ids, user, kind, in_group, project)
 
 
-@command(disclose, "detail", "disclose detail 0198c0de-… --user ana")
-def detail(context: typer.Context, memory_ids: Ids, user: User = "me", in_group: Group = None, project: Project = None) -> None:
+@command(disclose, "detail", "disclose detail 0198c0de-… --user ana", "disclose detail o17 -u ana --kind outcome")
+def detail(
+    context: typer.Context, memory_ids: Ids, user: User = "me", kind: Of = None, in_group: Group = None, project: Project = None
+) -> None:
     """Everything that is known of them."""
-    _at_depth(context, "detail", memory_ids, user, in_group, project)
+    _at_depth(context, "detail", memory_ids, user, kind, in_group, project)
 
 
 @command(app, "unified", "unified 'tea' --user ana", "unified tea -u ana --layer L0 --layer L1", panel=PANEL)
@@ -138,11 +157,13 @@ def _print_update(face: Face, data: dict[str, Any]) -> None:
 
 
 def _at_depth(
-    context: typer.Context, depth: str, memory_ids: Sequence[str], user: str, in_group: str | None, project: str | None
-) -> None:
+    context: typer.Context, depth: str, memory_ids: Sequence[str], user: str, kind: list[str] | None, in_group: str | None,
+    project: str | None,
+) -> None:  # fmt: skip
     face = face_of(context)
+    filters = {"kind": kind} if kind else None
     with face.client() as client:
-        found = client.disclose(user, depth, memory_ids=memory_ids, group_id=in_group, project_id=project)
+        found = client.disclose(user, depth, memory_ids=memory_ids, filters=filters, group_id=in_group, project_id=project)
     face.show(found, lambda data: _print(face, data))
 
 

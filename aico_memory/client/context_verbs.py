@@ -112,7 +112,8 @@ class ContextVerbs:
         `search` tells what there is (about 50 tokens each), `timeline` how it came about (about 200), `detail`
         everything (about 500). Give a `query`, or the ids of what was found at a lesser depth, never both. Filters and times
         as for search, of a query only; `top_k` None is the configured number (`context.search_default`);
-        with `{"kind": "outcome"}` outcomes of suggestions are told instead, and `status` filters by what became of them.
+        with `{"kind": "outcome"}` outcomes of suggestions are told instead, `status` filters by what became of them, and `tag`
+        by their tags (all must be there); memories have no tags.
         """
         if depth not in DEPTHS:
             raise InvalidMessage(f"depth is {depth!r}; allowed are {', '.join(DEPTHS)}")

@@ -19,6 +19,7 @@ ROLES = ("user", "assistant", "system", "tool")
 MESSAGE_KEYS = frozenset({"role", "content", "id", "name", "timestamp", "zone", "metadata"})
 OUTCOME = "outcome"
 FILTER_KEYS = frozenset({"kind", "tier", "status", "session_id", "since", "until"})
+OUTCOME_FILTER_KEYS = FILTER_KEYS | {"tag"}
 REASONS = ("too_verbose", "too_brief", "wrong_tone", "not_helpful", "incorrect_info")
 MAX_NAME = 256
 MAX_ZONE = 64
@@ -213,19 +214,24 @@ def _checked_message(
 def checked_filters(filters: object, *, outcomes: bool = False) -> semantic_pb2.SearchFilters:
     """Filters of a search: kind, tier, status (a text or a list), session_id, since, until ([since, until)).
 
-    With `outcomes` the kind may also be "outcome" alone; whoever keeps outcomes says which status those have.
+    With `outcomes` the kind may also be "outcome" alone, and then `tag` (a text or a list, all must be there) filters as
+    well; whoever keeps outcomes says which status those have.
     """
     if filters is None:
         return semantic_pb2.SearchFilters()
     if not isinstance(filters, Mapping):
         raise InvalidMessage("filters must be a mapping")
-    unknown = sorted(str(key) for key in filters.keys() - FILTER_KEYS)
+    known = OUTCOME_FILTER_KEYS if outcomes else FILTER_KEYS
+    unknown = sorted(str(key) for key in filters.keys() - known)
     if unknown:
-        raise InvalidMessage(f"Unknown filters {', '.join(unknown)}; known are {', '.join(sorted(FILTER_KEYS))}")
+        raise InvalidMessage(f"Unknown filters {', '.join(unknown)}; known are {', '.join(sorted(known))}")
     kinds = _names(filters.get("kind"), "filters.kind")
     tiers = _names(filters.get("tier"), "filters.tier")
     statuses = _names(filters.get("status"), "filters.status")
+    tags = _names(filters.get("tag"), "filters.tag")
     if not outcomes or kinds != [OUTCOME]:
+        if tags:
+            raise InvalidMessage("Memories have no tags; outcomes have", 'Ask for outcomes with {"kind": "outcome"}.')
         _require_known(kinds, KINDS, "filters.kind")
         _require_known(statuses, STATUSES, "filters.status")
     _require_known(tiers, TIERS, "filters.tier")
@@ -236,6 +242,7 @@ def checked_filters(filters: object, *, outcomes: bool = False) -> semantic_pb2.
         session_id=optional_text(filters.get("session_id"), "filters.session_id"),
         since_us=moment_us(filters.get("since"), "filters.since"),
         until_us=moment_us(filters.get("until"), "filters.until"),
+        tags=tags,
     )
 
 

@@ -183,6 +183,10 @@ def _check(request: context_pb2.DiscloseRequest) -> None:
     timed, outcomes = bool(request.as_of_us or request.known_as_of_us), asks_for_outcomes(request)
     if timed and outcomes:
         raise InvalidMessage("as_of and known_as_of apply to memories", "Filter outcomes by since and until.")
+    if request.filters.tags and not outcomes:
+        raise InvalidMessage("Memories have no tags; outcomes have", "Filter by the kind outcome as well.")
+    if outcomes and (request.filters.tiers or request.filters.session_id):
+        raise InvalidMessage("Outcomes have neither tier nor session", "Filter outcomes by status, tag, since and until.")
     if request.memory_ids and not outcomes and (timed or request.filters.ByteSize()):
         raise InvalidMessage(
             "as_of, known_as_of and filters choose among what a query finds; memory_ids name it already",

@@ -21,12 +21,13 @@ def asks_for_outcomes(request: context_pb2.DiscloseRequest) -> bool:
 def disclose_outcomes(tiers: Tiers, request: context_pb2.DiscloseRequest, now_us: int, answer: context_pb2.Disclosed) -> None:
     """Fill the answer from the owner of outcomes; its tier is named as degraded where it says nothing.
 
-    Status filters are the outcomes accepted, rejected, expired, superseded. The text of each is what is counted.
+    Status filters are the outcomes accepted, rejected, expired, superseded; tags must all be there. The text of each is what
+    is counted.
     """
     question = outcomes_pb2.OutcomesRequest(
         user_id=request.user_id, layer=LAYERS[request.depth], query=request.query[:2000], ids=request.memory_ids,
-        outcomes=request.filters.statuses, from_us=request.filters.since_us, until_us=request.filters.until_us,
-        top_k=min(request.top_k, 1000),
+        outcomes=request.filters.statuses, tags=request.filters.tags, from_us=request.filters.since_us,
+        until_us=request.filters.until_us, top_k=min(request.top_k, 1000),
     )  # fmt: skip
     asked = tiers.ask(BEHAVIORAL, request.depth, question, request.user_id)
     found: outcomes_pb2.Outcomes | None = tiers.take(asked)

@@ -57,6 +57,8 @@ def view_of(
     scopes: Sequence[Scope], filters: semantic_pb2.SearchFilters, now_us: int, as_of_us: int = 0, known_as_of_us: int = 0
 ) -> View:
     """The view that a question's filters describe; InvalidMessage where one of them names what there is not."""
+    if filters.tags:
+        raise InvalidMessage("Memories have no tags; outcomes have", "Filter by the kind outcome as well.")
     for named, known in ((filters.kinds, KINDS), (filters.tiers, TIERS), (filters.statuses, STATUSES)):
         unknown = sorted(set(named) - set(known))
         if unknown:

@@ -131,8 +131,10 @@ def test_outcomes_are_disclosed_beside_memories_in_the_same_depths(deployment: D
     user = "discloser"
     with deployment.client() as client:
         client.set_consent(user, behavioral=True)
-        client.record_outcome(user, "s1", "add_habit", "run", "rejected", reason="too early in the day")
+        client.record_outcome(user, "s1", "add_habit", "run", "rejected", reason="too early in the day", tags=["morning"])
         client.record_outcome(user, "s2", "plan_trip", "rome", "accepted", reason="a weekend away")
+        tagged = client.disclose(user, "search", "a weekend away", filters={"kind": "outcome", "tag": "morning"})
+        assert [one["id"] for one in tagged["results"]] == ["o1"]
         rejected = {"kind": "outcome", "status": "rejected"}
         found = client.disclose(user, "search", "habits", filters=rejected)
         assert [(one["id"], one["kind"]) for one in found["results"]] == [("o1", "outcome")]

@@ -192,6 +192,7 @@ class SearchFilters(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     SINCE_US_FIELD_NUMBER: _builtins.int
     UNTIL_US_FIELD_NUMBER: _builtins.int
+    TAGS_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     since_us: _builtins.int
     until_us: _builtins.int
@@ -201,6 +202,10 @@ class SearchFilters(_message.Message):
     def tiers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
     def statuses(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Of outcomes alone, where they are disclosed: all of them must be there."""
+
     def __init__(
         self,
         *,
@@ -210,10 +215,11 @@ class SearchFilters(_message.Message):
         session_id: _builtins.str = ...,
         since_us: _builtins.int = ...,
         until_us: _builtins.int = ...,
+        tags: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "session_id", b"session_id", "since_us", b"since_us", "statuses", b"statuses", "tiers", b"tiers", "until_us", b"until_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "session_id", b"session_id", "since_us", b"since_us", "statuses", b"statuses", "tags", b"tags", "tiers", b"tiers", "until_us", b"until_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -31,6 +31,8 @@ class Held(Tiers):
     def outcomes(self, message: Any, user: str) -> outcomes_pb2.Outcomes:
         if message.outcomes and message.outcomes[0] not in ("accepted", "rejected"):
             raise InvalidMessage(f"The outcome is {message.outcomes[0]!r}")
+        if "evening" in message.tags:
+            return outcomes_pb2.Outcomes()
         text = f"o1 layer {message.layer} {message.query}{''.join(message.ids)}"
         item = outcomes_pb2.OutcomeItem(outcome_id="o1", text=text, outcome="accepted", decided_us=1, tokens=9, score=0.5)
         return outcomes_pb2.Outcomes(outcomes=[item], tokens=9, tokens_in_full=90, tokenizer="t", degraded=["semantic"])
@@ -236,6 +238,23 @@ def test_outcomes_are_told_in_the_same_depths_by_their_owner(handlers: ContextHa
     assert disclosed(handlers, "detail", memory_ids=["o1"], filters=kind).items[0].text == "o1 layer 3 o1"
     with pytest.raises(InvalidMessage):
         disclosed(handlers, "search", query="x", filters=semantic_pb2.SearchFilters(kinds=["outcome"], statuses=["odd"]))
+
+
+def test_outcomes_are_filtered_by_tag_and_what_would_not_be_heeded_is_refused(handlers: ContextHandlers, tiers: Held) -> None:
+    tiers.say(LONG)
+
+    def found(**filters: Any) -> list[str]:
+        return [
+            item.id for item in disclosed(handlers, "search", query="red", filters=semantic_pb2.SearchFilters(**filters)).items
+        ]
+
+    assert found(kinds=["outcome"], tags=["morning"]) == ["o1"]
+    assert found(kinds=["outcome"], tags=["morning", "evening"]) == []
+    with pytest.raises(InvalidMessage, match="Memories have no tags"):
+        found(tags=["morning"])
+    for other in ({"tiers": ["semantic"]}, {"session_id": "s"}):
+        with pytest.raises(InvalidMessage, match="neither tier nor session"):
+            found(kinds=["outcome"], **other)
 
 
 def test_outcomes_whose_owner_is_away_are_named_as_missing(handlers: ContextHandlers, link: TwinLink) -> None:

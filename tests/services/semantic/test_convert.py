@@ -32,6 +32,11 @@ def test_a_span_that_ends_before_it_begins_is_refused() -> None:
     assert view_of(SCOPES, semantic_pb2.SearchFilters(since_us=10), NOW).since_us == 10
 
 
+def test_a_filter_by_tag_is_refused_for_memories_have_none() -> None:
+    with pytest.raises(InvalidMessage, match="no tags"):
+        view_of(SCOPES, semantic_pb2.SearchFilters(kinds=["fact"], tags=["work"]), NOW)
+
+
 def test_filters_that_are_known_make_the_view() -> None:
     filters = semantic_pb2.SearchFilters(kinds=["fact", "record"], tiers=["dormant"], statuses=["active", "expired"])
     view = view_of(SCOPES, filters, NOW, 5, 6)

@@ -88,6 +88,18 @@ def test_every_option_of_reading_reaches_the_client(client: Recorded) -> None:
     assert (asked["as_of"], asked["known_as_of"]) == ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z")
 
 
+def test_disclose_filters_as_search_does_and_tells_of_outcomes_at_every_depth(client: Recorded) -> None:
+    assert call("disclose", "search", "tea", "--tier", "semantic", "--status", "active", "-s", "chat") == 0
+    assert client.asked["disclose"]["filters"] == {"tier": ["semantic"], "status": ["active"], "session_id": "chat"}
+    assert call("disclose", "search", "tea", "--kind", "outcome", "--tag", "a", "--tag", "b") == 0
+    assert client.asked["disclose"]["filters"] == {"kind": ["outcome"], "tag": ["a", "b"]}
+    for depth in ("timeline", "detail"):
+        assert call("disclose", depth, "o17", "--kind", "outcome") == 0
+        assert client.asked["disclose"]["filters"] == {"kind": ["outcome"]}
+        assert call("disclose", depth, "m17") == 0
+        assert client.asked["disclose"]["filters"] is None
+
+
 def test_what_was_left_out_and_what_leads_nowhere_is_named(client: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("search", "tea", "--explain") == 0
     assert "left out  m7  top_k" in capsys.readouterr().out

@@ -260,6 +260,14 @@ def test_outcomes_are_a_kind_where_they_are_told_and_have_states_of_their_own() 
         checked_filters({"kind": ["outcome", "nonsense"]}, outcomes=True)
 
 
+def test_outcomes_have_tags_and_memories_have_none() -> None:
+    assert list(checked_filters({"kind": "outcome", "tag": ("b", "a")}, outcomes=True).tags) == ["a", "b"]
+    with pytest.raises(InvalidMessage, match="Memories have no tags"):
+        checked_filters({"tag": "a"}, outcomes=True)
+    with pytest.raises(InvalidMessage, match="Unknown filters tag"):
+        checked_filters({"kind": "fact", "tag": "a"})
+
+
 def test_the_kinds_tiers_and_states_that_there_are_are_told_where_they_are_asked_for() -> None:
     told = MemoryVerbs.search.__doc__ or ""
     assert [name for name in (*KINDS, *TIERS, *STATUSES) if name not in told] == []
