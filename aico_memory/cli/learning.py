@@ -13,7 +13,7 @@ from aico_memory.cli.app import app, command
 from aico_memory.cli.behavior import PANEL
 from aico_memory.cli.face import face_of
 from aico_memory.cli.memory import User
-from aico_memory.client.feedback_verbs import MAX_LISTED
+from aico_memory.client.paging import MAX_LISTED
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.errors import InvalidMessage
 

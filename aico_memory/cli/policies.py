@@ -14,10 +14,9 @@ from aico_memory.cli.app import app, command
 from aico_memory.cli.behavior import PANEL
 from aico_memory.cli.face import Face, face_of
 from aico_memory.errors import InvalidMessage
+from aico_memory.settings.behavioral import DECIDING
 from aico_memory.settings.load import load_settings
 
-# Of `behavioral`, what decides which skill is taken.
-DECIDING = ("policy", "trigger", "diversity", "hybrid", "hierarchical", "prior", "learning")
 SAID = {
     "better": "The candidate is better: its value is higher, beyond the interval.",
     "worse": "The candidate is worse: its value is lower, beyond the interval.",

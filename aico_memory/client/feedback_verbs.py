@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
+from aico_memory.client.paging import paged
 from aico_memory.client.results import FeedbackOutcome
 from aico_memory.client.session import Session
 from aico_memory.client.validation import (
@@ -22,9 +24,6 @@ from aico_memory.client.validation import (
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.errors import InvalidMessage
 
-MAX_LISTED = 1_000_000
-# Entries that one answer holds at most; longer lists are read page by page.
-PAGE = 1000
 MAX_TEXT = 2000
 # The first text waits until the phrases are learned.
 CLASSIFY_SECONDS = 15.0
@@ -49,13 +48,6 @@ class Undone(TypedDict):
 
     undone: int
     left: int
-
-
-def checked_limit(limit: int) -> int:
-    """The number of entries asked for; InvalidMessage unless it is 1 to MAX_LISTED."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LISTED:
-        raise InvalidMessage(f"limit is {limit!r}; allowed is 1 to {MAX_LISTED}")
-    return limit
 
 
 class FeedbackVerbs:
@@ -87,15 +79,13 @@ class FeedbackVerbs:
     async def feedback_list(self, user_id: str, limit: int = 100, after: str | uuid.UUID | None = None) -> list[dict[str, Any]]:
         """The user's feedback events, newest first; `after` an `event_id`: those behind it, NotFound where it is gone."""
         user = checked_user(user_id)
-        left, found = checked_limit(limit), list[behavioral_pb2.FeedbackEntry]()
-        behind = b"" if after is None else checked_id(after, "after").bytes
-        while left:
-            request = behavioral_pb2.FeedbackListRequest(user_id=user, limit=min(left, PAGE), after=behind)
+
+        async def ask(entries: int, behind: bytes) -> tuple[Sequence[behavioral_pb2.FeedbackEntry], bytes]:
+            request = behavioral_pb2.FeedbackListRequest(user_id=user, limit=entries, after=behind)
             page = await self._session.ask(request, user)
-            found += page.feedback[:left]
-            left, behind = left - len(page.feedback[:left]), page.next
-            if not behind or not page.feedback:
-                break
+            return page.feedback, page.next
+
+        found = await paged(ask, limit, b"" if after is None else checked_id(after, "after").bytes)
         return [
             {
                 "event_id": str(uuid.UUID(bytes=one.event_id)),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TypedDict
 
-from aico_memory.client.feedback_verbs import PAGE, FeedbackVerbs, checked_limit
+from aico_memory.client.feedback_verbs import FeedbackVerbs
+from aico_memory.client.paging import paged
 from aico_memory.client.session import Session
 from aico_memory.client.validation import MAX_QUERY, checked_text, checked_user, moment_us, optional_text
 from aico_memory.contracts.v1 import behavioral_pb2
@@ -98,17 +100,14 @@ class SelectionVerbs(FeedbackVerbs):
         `after` a `request_id`: those behind it; NotFound where it is gone.
         """
         user = checked_user(user_id)
-        left, found = checked_limit(limit), list[behavioral_pb2.SelectionEntry]()
-        request = behavioral_pb2.SelectionListRequest(
-            user_id=user, skill_id=optional_text(skill_id, "skill_id", 128), after=optional_text(after, "after")
-        )
-        while left:
-            request.limit = min(left, PAGE)
+        skill = optional_text(skill_id, "skill_id", 128)
+
+        async def ask(entries: int, behind: str) -> tuple[Sequence[behavioral_pb2.SelectionEntry], str]:
+            request = behavioral_pb2.SelectionListRequest(user_id=user, skill_id=skill, limit=entries, after=behind)
             page = await self._session.ask(request, user)
-            found += page.selections[:left]
-            left, request.after = left - len(page.selections[:left]), page.next
-            if not page.next or not page.selections:
-                break
+            return page.selections, page.next
+
+        found = await paged(ask, limit, optional_text(after, "after"))
         return [
             {
                 "request_id": one.request_id,

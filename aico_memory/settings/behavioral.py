@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from aico_memory.settings.outcomes import OutcomeSettings
 from aico_memory.settings.section import Section
+
+# Of `behavioral`, what decides which skill is taken: a trial of anything else would say that nothing changes.
+DECIDING: Final = ("policy", "trigger", "diversity", "hybrid", "hierarchical", "prior", "learning")
 
 
 class TriggerSettings(Section):

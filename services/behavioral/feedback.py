@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.dimensions import Vector
-from aico_memory.domain.behavioral.evidence import Cell, Wish, wishes_of, with_thumb, with_wish
+from aico_memory.domain.behavioral.evidence import Cell, weight_of, wished, with_thumb
 from aico_memory.domain.behavioral.learning import Knowledge, LearningFigures, Posterior, check_feedback, learn
 from aico_memory.domain.behavioral.records import (
     NO_CONSENT,
@@ -25,8 +25,6 @@ from aico_memory.vault.sealer import Sealer
 from services.behavioral.own_skills import current_of, learn_dimensions
 
 LEARNED = "learned"
-# The reason that says something of the content, and little of the style.
-CONTENT = "incorrect_info"
 # The bucket of feedback that belongs to no known selection.
 UNKNOWN_BUCKET = bucket_of("", "", "")
 
@@ -133,12 +131,11 @@ def learn_from(rows: BehavioralRows, record: FeedbackRecord, dimensions: Vector,
     rows.put_posterior(user, record.bucket, skill_id, after.posterior, record.at_us)
     rows.put_preference(user, record.bucket, after.preference, record.at_us)
     cell = rows.cell(user, Cell(record.intent, record.sentiment, record.time_of_day, skill_id))
-    weight = rules.content_weight if record.reason == CONTENT else 1.0
-    rows.put_cell(user, with_thumb(cell, record.reward, weight))
+    rows.put_cell(user, with_thumb(cell, record.reward, weight_of(record.reason, rules.content_weight)))
     if record.reward < 0:
         standing = {wish.dimension: wish for wish in rows.wishes(user)}
-        for name, direction in wishes_of(record.reason, dimensions).items():
-            rows.put_wish(user, with_wish(standing.get(name, Wish(name)), direction))
+        for wish in wished(standing, record.reward, record.reason, dimensions):
+            rows.put_wish(user, wish)
     return before
 
 

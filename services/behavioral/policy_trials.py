@@ -14,7 +14,18 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.policies import POLICIES, policy_named
 from aico_memory.domain.behavioral.policy import Policy
-from aico_memory.domain.behavioral.policy_replay import Comparison, Course, Logged, ReplayFigures, Ruling, Thumb, Value, compare
+from aico_memory.domain.behavioral.policy_replay import (
+    NO_SUPPORT,
+    TOO_FEW,
+    Comparison,
+    Course,
+    Logged,
+    ReplayFigures,
+    Ruling,
+    Thumb,
+    Value,
+    compare,
+)
 from aico_memory.domain.behavioral.prior import COLD, Prior
 from aico_memory.domain.behavioral.records import APPLIED, FeedbackRecord, SelectionRecord
 from aico_memory.domain.behavioral.situation import Situation
@@ -23,7 +34,7 @@ from aico_memory.errors import InvalidMessage
 from aico_memory.ids import stable_hash64
 from aico_memory.paths import Home, config_file
 from aico_memory.runtime.ports import Ports
-from aico_memory.settings.behavioral import BehavioralSettings
+from aico_memory.settings.behavioral import DECIDING, BehavioralSettings
 from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
 from aico_memory.stores.behavioral.prior_file import FILE as PRIOR_FILE
 from aico_memory.stores.behavioral.prior_file import load_prior
@@ -33,8 +44,6 @@ from services.behavioral.shelves import Shelves
 from services.behavioral.tastes import Tastes
 
 UNCHANGED = "unchanged"
-# Of `behavioral`, what decides which skill is taken; a trial of anything else would say that nothing changes.
-DECIDING = ("policy", "trigger", "diversity", "hybrid", "hierarchical", "prior", "learning")
 # A person's selections that are read.
 _SELECTIONS = 5000
 
@@ -71,7 +80,7 @@ class PolicyTrials:
             figures.decisions, figures.draws, figures.least_decisions, figures.least_effective
         ))  # fmt: skip
         changed = changes(self._settings, wanted)
-        if not changed and found.outcome not in ("too_few_decisions", "too_little_support"):
+        if not changed and found.outcome not in (TOO_FEW, NO_SUPPORT):
             found = replace(found, outcome=UNCHANGED)
         return _told(found, self._settings.policy, wanted.policy, changed)
 

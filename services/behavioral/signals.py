@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, Vector, clamp
-from aico_memory.domain.behavioral.evidence import Cell, Wish, wishes_of, wishes_of_text, with_wish
+from aico_memory.domain.behavioral.evidence import CONTENT, Cell, Wish, wishes_of, wishes_of_text, with_wish
 from aico_memory.domain.behavioral.records import FeedbackRecord
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.feedback.classifier import matching
 from aico_memory.errors import SkillNotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
-from services.behavioral.feedback import CONTENT, LearningRules, dimensions_of
+from services.behavioral.feedback import LearningRules, dimensions_of
 
 # So many feedback events are read at a time.
 _BATCH = 10_000

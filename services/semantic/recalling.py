@@ -80,17 +80,15 @@ class Recalling:
             for one in self._said(question, grammar, scopes, names, present_us(self._clock), zone)
             if one.said_at_us <= known_us and one.said_at_us not in withheld
         ]
-        alike_to = likeness.of_messages(said) if self._reads(grammar) else {}
+        speaks = self._reader is not None and grammar.code in self._figures.embedded_languages
+        alike_to = likeness.of_messages(said) if speaks else {}
         # Weights that know how like a message is answer worse without that.
-        reader = None if self._reads(grammar) and not alike_to else self._reader
-        answer = answer_of(facts, said, held, question, grammar, as_of_us, lambda _: alike_to, reader)
+        reader = None if speaks and not alike_to else self._reader
+        answer = answer_of(facts, said, held, question, grammar, as_of_us, alike_to, reader)
         result = context_pb2.RecallResult(language=grammar.code, degraded=likeness.degraded)
         self._tell(result, _once(answer.facts), {known.memory.memory_id: known for known in items}, known_us)
         self._tell_words(result, answer)
         return result
-
-    def _reads(self, grammar: Grammar) -> bool:
-        return self._reader is not None and grammar.code in self._figures.embedded_languages
 
     def _tell_words(self, result: context_pb2.RecallResult, answer: Answer) -> None:
         evidence = self._store.evidence([one.utterance.id for one in answer.words])

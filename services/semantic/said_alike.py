@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.observe import filters_of
+from aico_memory.domain.formation.observe import filters_of, stopping
 from aico_memory.domain.gate.policy import MODES, WritePolicy
 from aico_memory.domain.memory import RECORD, Memory, Scope, View
 from aico_memory.domain.recall.alike import any_alike
@@ -19,7 +19,7 @@ from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.policing import Policing
 
 _FROM_PEOPLE = "user_message"
-# What such a message says is nobody's own word, or was written to be obeyed.
+# What such a message says is nobody's own word, or was written to be obeyed; a list and a row of emoji are still theirs.
 _NO_STATEMENTS = frozenset({"system_content", "xml_block", "code", "prompt_injection"})
 
 
@@ -68,10 +68,15 @@ class SaidAlike:
         for memory in mine:
             if not self._settings.reader and not _shares(memory, slot, grammar):
                 continue
-            if not _NO_STATEMENTS & set(filters_of(memory.text, self._tables.signals)):
+            if not _NO_STATEMENTS & self._held_back(memory.text):
                 found.append(memory)
         found.sort(key=lambda memory: memory.said_order)
         return [Utterance(memory.memory_id, memory.text, memory.said_at_us, zone) for memory in found]
+
+    def _held_back(self, text: str) -> set[str]:
+        """The configured filters that keep a text from making items."""
+        figures = self._tables.observe
+        return set(stopping(text, filters_of(text, self._tables.signals, figures), figures))
 
     def _records(self, keys: str, language: str, view: View) -> list[Memory]:
         """All records where they are few; else those that share words."""

@@ -106,7 +106,7 @@ class Sampler:
         held = resolve([one for one in statements if int(one.id.split(b".")[0]) not in hidden])
         facts = recalled(question, held, as_of, self._tables, similar, RecallFigures())
         seen = [one for number, one in enumerate(said) if number not in hidden]
-        told = by_wording(facts, seen, held, question, grammar, as_of)
+        told = by_wording(facts, seen, held, question, slot, grammar, as_of)
         ruled = Answer(words=list(told)) if told else Answer(list(facts.answer))
         alike_to: Mapping[bytes, float] = {}
         if stream.language in self._spoken:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -91,12 +91,10 @@ def _ask(
     facts = recalled(question, held, as_of, tables, likeness, figures)
     said = [Utterance(b"%d" % number, one.text, one.at_us, ZONE) for number, one in enumerate(stream.said)]
 
-    def bears(messages: Sequence[Utterance]) -> Mapping[bytes, float]:
-        if stream.language not in figures.embedded_languages:
-            return {}
-        return dict(zip([one.id for one in messages], likeness([one.text for one in messages]), strict=True))
-
-    values = answer_of(facts, said, held, question, grammar, as_of, bears, reader).values
+    alike_to: dict[bytes, float] = {}
+    if reader is not None and stream.language in figures.embedded_languages:
+        alike_to = dict(zip([one.id for one in said], likeness([one.text for one in said]), strict=True))
+    values = answer_of(facts, said, held, question, grammar, as_of, alike_to, reader).values
     tally.answered(stream.id, tense, asked, values)
     _count_errors(asked, held, values, as_of, tally)
     tally.baselines(stream, tense, asked, as_of, likeness)

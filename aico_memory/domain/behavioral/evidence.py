@@ -19,6 +19,8 @@ WISHES: Final[Mapping[str, Mapping[str, int]]] = {
 }
 # By reason: the dimensions that are wished away from where the judged skill has them.
 AWAY: Final[Mapping[str, tuple[str, ...]]] = {"wrong_tone": ("formality", "emotional_expression")}
+# The reason that says something of the content, and little of the style.
+CONTENT: Final = "incorrect_info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ def with_thumb(cell: Cell, reward: int, weight: float = 1.0) -> Cell:
     return replace(cell, positive=cell.positive + weight * (reward > 0), negative=cell.negative + weight * (reward < 0))
 
 
+def weight_of(reason: str, content_weight: float) -> float:
+    """What a thumb with a reason counts for the style: `content_weight` where the reason is the content."""
+    return content_weight if reason == CONTENT else 1.0
+
+
 def cell_of(situation: Situation, skill_id: str) -> Cell:
     """The empty cell of a skill in a situation."""
     return Cell(situation.intent, situation.sentiment, situation.time_of_day, skill_id)
@@ -80,6 +87,12 @@ def wishes_of(reason: str, dimensions: Vector) -> dict[str, int]:
         if value != NEUTRAL_VALUE:
             found[name] = -1 if value > NEUTRAL_VALUE else 1
     return found
+
+
+def wished(standing: Mapping[str, Wish], reward: int, reason: str, dimensions: Vector) -> list[Wish]:
+    """The wishes that one thumb changes, after it, by name of the dimension; a thumb up wishes nothing."""
+    directions = wishes_of(reason, dimensions) if reward < 0 else {}
+    return [with_wish(standing.get(name, Wish(name)), way) for name, way in sorted(directions.items())]
 
 
 def named_by(reason: str) -> frozenset[str]:

@@ -17,9 +17,8 @@ from typing import Final
 import numpy as np
 
 from aico_memory.domain.behavioral.choosing import Chooser
-from aico_memory.domain.behavioral.dimensions import Vector
 from aico_memory.domain.behavioral.evaluation import LEAST_PROPENSITY
-from aico_memory.domain.behavioral.evidence import Cell, Evidence, Wish, bounded, cell_of, wishes_of, with_thumb, with_wish
+from aico_memory.domain.behavioral.evidence import Cell, Evidence, Wish, bounded, cell_of, weight_of, wished, with_thumb
 from aico_memory.domain.behavioral.learning import (
     Knowledge,
     LearningFigures,
@@ -46,8 +45,6 @@ NORMAL_95: Final = 1.959964
 LEAST_PEOPLE: Final = 10
 # The mean weight is 1 where the log could have taken all that a policy takes.
 LEAST_SUPPORT: Final = 0.5
-# Of the reason that says something of the content, and little of the style.
-_CONTENT: Final = "incorrect_info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,16 +202,12 @@ class _Person:
         self._states[skill_id], posteriors[skill_id] = after.state, after.posterior
         self._preferences[thumb.situation.bucket] = after.preference
         cell = cell_of(thumb.situation, skill_id)
-        weight = self._ruling.content_weight if thumb.reason == _CONTENT else 1.0
+        weight = weight_of(thumb.reason, self._ruling.content_weight)
         self._cells[cell.key] = with_thumb(self._cells.get(cell.key, cell), thumb.reward, weight)
-        self._wish(thumb, dimensions)
+        for wish in wished(self._wishes, thumb.reward, thumb.reason, dimensions):
+            self._wishes[wish.dimension] = wish
         self._thumbs += 1
         self._taste = None
-
-    def _wish(self, thumb: Thumb, dimensions: Vector) -> None:
-        if thumb.reward < 0:
-            for name, way in sorted(wishes_of(thumb.reason, dimensions).items()):
-                self._wishes[name] = with_wish(self._wishes.get(name, Wish(name)), way)
 
 
 def compare(courses: Iterable[Course], in_use: Ruling, candidate: Ruling, figures: ReplayFigures) -> Comparison:

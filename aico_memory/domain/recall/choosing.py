@@ -13,7 +13,7 @@ from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.matching import same_object
 from aico_memory.domain.recall.mirrored import Mirrored, Utterance, mirrored
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHO, Slot, is_relation, slot_of
+from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHO, Slot, is_relation
 from aico_memory.domain.recall.timeline import Held
 
 # From this score on a question's wording means a predicate.
@@ -21,10 +21,13 @@ KNOWN = 1.0
 
 
 def by_wording(
-    facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar, at_us: int
-) -> list[Mirrored]:
-    """What the messages answer by their wording, where that is the better answer; nothing where facts answer."""
-    slot = slot_of(question, grammar)
+    facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, slot: Slot | None, grammar: Grammar,
+    at_us: int,
+) -> list[Mirrored]:  # fmt: skip
+    """What the messages answer by their wording, where that is the better answer; nothing where facts answer.
+
+    `slot` as the question leaves it open; None: nothing can be read by its wording.
+    """
     if slot is None:
         return []
     mirror = mirrored(slot, question.past, grammar, said, at_us)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
@@ -19,9 +19,6 @@ from aico_memory.domain.recall.reading.pool import worth_reading
 from aico_memory.domain.recall.reading.reader import Choice, ReaderWeights, choose
 from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
-
-# Messages -> how like the question each is, by their id; empty where the model does not tell.
-Likeness = Callable[[Sequence[Utterance]], Mapping[bytes, float]]
 
 
 @dataclass(slots=True)
@@ -40,18 +37,17 @@ class Answer:
 
 def answer_of(
     facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar, as_of_us: int,
-    likeness: Likeness, weights: ReaderWeights | None,
+    alike_to: Mapping[bytes, float], weights: ReaderWeights | None,
 ) -> Answer:  # fmt: skip
     """What answers the question as of then; without weights by rules alone.
 
-    Of many messages those are read that bear most on the question.
+    `alike_to`: how like the question each message is, by its id; empty where the model does not tell. Of many messages
+    those are read that bear most on the question.
     """
     slot = slot_of(question, grammar)
-    alike_to: Mapping[bytes, float] = {}
     if slot is not None and said and weights is not None:
-        alike_to = likeness(said)
         said = worth_reading(slot, said, alike_to, grammar)
-    told = by_wording(facts, said, held, question, grammar, as_of_us)
+    told = by_wording(facts, said, held, question, slot, grammar, as_of_us)
     ruled = Answer(words=list(told)) if told else Answer(list(facts.answer))
     if weights is None or slot is None or not said:
         return ruled

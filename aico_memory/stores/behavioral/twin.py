@@ -18,6 +18,7 @@ from aico_memory.stores.tables import TableState
 
 K = TypeVar("K")
 V = TypeVar("V")
+R = TypeVar("R")
 
 
 class MemoryRows(MemoryOutcomeRows):
@@ -70,8 +71,7 @@ class MemoryRows(MemoryOutcomeRows):
 
     def selections_of(self, user: str, skill_id: str, limit: int, after: str = "") -> list[SelectionRecord]:
         newest_first = [one for one in reversed(self._tables.selections.values()) if one.user == user]
-        begin = next((place for place, one in enumerate(newest_first, 1) if one.request_id == after), len(newest_first))
-        behind = newest_first[begin:] if after else newest_first
+        behind = _behind(newest_first, [one.request_id for one in newest_first], after or None)
         return [one for one in behind if skill_id in ("", one.skill_id)][:limit]
 
     def add_selection(self, record: SelectionRecord) -> None:
@@ -85,8 +85,7 @@ class MemoryRows(MemoryOutcomeRows):
 
     def newest_feedback(self, user: str, limit: int, after: uuid.UUID | None = None) -> list[FeedbackRecord]:
         newest_first = self.feedback_of(user)[::-1]
-        begin = next((place for place, one in enumerate(newest_first, 1) if one.event_id == after), len(newest_first))
-        behind = newest_first if after is None else newest_first[begin:]
+        behind = _behind(newest_first, [one.event_id for one in newest_first], after)
         return [one for one in behind if one.status != NO_CONSENT][:limit]
 
     def add_feedback(self, record: FeedbackRecord) -> None:
@@ -212,6 +211,13 @@ class MemoryBehavioralStore:
 
     def close(self) -> None:
         """Nothing to let go."""
+
+
+def _behind(rows: list[R], keys: list[K], after: K | None) -> list[R]:
+    """The rows behind the one of a key; all without one, none where it is gone."""
+    if after is None:
+        return rows
+    return rows[keys.index(after) + 1 :] if after in keys else []
 
 
 def _add(table: dict[K, V], key: K, value: V) -> None:

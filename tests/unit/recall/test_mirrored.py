@@ -49,7 +49,7 @@ def answer(language: str, said: Said, question: str, day: str, tables: Formation
     grammar, held = tables.grammars[language], held_of(said, tables)
     read = understand(question, grammar, tables, at_us(day), "UTC")
     facts = recalled(read, held, at_us(day), tables, lambda texts: [0.0] * len(texts), RecallFigures())
-    told = by_wording(facts, utterances(said), held, read, grammar, at_us(day))
+    told = by_wording(facts, utterances(said), held, read, slot_of(read, grammar), grammar, at_us(day))
     return [one.value for one in told] or [one.fact.value for one in facts.answer]
 
 

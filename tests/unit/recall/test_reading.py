@@ -58,7 +58,7 @@ def answered(
     held = resolve(statements_of(Stream("told", language, "develop", as_of, messages, ()), tables))
     question = understand(asked, grammar, tables, as_of, "UTC")
     facts = recalled(question, held, as_of, tables, lambda all_: [0.0] * len(all_), RecallFigures())
-    return answer_of(facts, said_on_days(texts), held, question, grammar, as_of, lambda _: {}, reader)
+    return answer_of(facts, said_on_days(texts), held, question, grammar, as_of, {}, reader)
 
 
 SILENT = Ruled((), (), False, False, ())

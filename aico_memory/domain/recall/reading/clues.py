@@ -39,6 +39,8 @@ class Conversation:
         self.found: dict[int, set[str]] = {}
         self.grams: dict[int, float] = {}
         self.bearing: dict[int, float] = {}
+        # When the message of each place was said.
+        self.said_at_us: dict[int, int] = {piece.at: piece.utterance.said_at_us for piece in pieces}
         for piece in pieces:
             self.found.setdefault(piece.at, set()).update(piece.keys)
             self.grams[piece.at] = max(self.grams.get(piece.at, 0.0), piece.grams)

@@ -120,11 +120,7 @@ class _Against:
         """How far the rules' answer can be relied on."""
         ruled, talk = self._ruled, self._talk
         kind = talk.slot.kind
-        unread = [
-            talk.bearing[at]
-            for at in self._unread
-            if ruled.newest_us < next(p.utterance.said_at_us for p in talk.pieces if p.at == at) <= talk.as_of_us
-        ]
+        unread = [talk.bearing[at] for at in self._unread if ruled.newest_us < talk.said_at_us[at] <= talk.as_of_us]
         digits = any(letter.isdigit() for value in ruled.values for letter in value)
         support = [talk.question.predicates.get(one.predicate, 0.0) for one in ruled.held if self._says(one)]
         return {
