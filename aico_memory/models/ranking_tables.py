@@ -49,4 +49,5 @@ def _cue_table(entry: Mapping[str, Any]) -> CueTable:
         asks_when=folded("asks_when"),
         opens_when=folded("opens_when"),
         tells_time=folded("tells_time"),
+        asks_what=folded("asks_what"),
     )

@@ -37,6 +37,8 @@ class CueTable:
     opens_when: tuple[str, ...]
     # Words and phrases by which a text tells a time; a trailing * stands for any ending.
     tells_time: tuple[str, ...]
+    # Words by which a question asks for whatever there was at a time ("what happened"); they say nothing of what is meant.
+    asks_what: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class TimeCues:
     time_beginnings: frozenset[str]
     time_phrases: re.Pattern[str]
     unspaced_phrases: re.Pattern[str]
+    asks_what: re.Pattern[str]
     months_pattern: re.Pattern[str] = field(repr=False)
 
     def date_of(self, question: str) -> DateCue:
@@ -87,6 +90,15 @@ class TimeCues:
             around = f"{text[max(0, found.start() - 12) : found.start()]} {text[found.end() : found.end() + 8]}"
             days |= {int(day) for day in _DAY.findall(_YEAR.sub(" ", around)) if 1 <= int(day) <= 31}
         return DateCue(frozenset(years), frozenset(months), frozenset(days if months else ()))
+
+    def beside_dates(self, question: str, phrases: Sequence[str] = ()) -> str:
+        """The folded question without the dates it names, these phrases of time, and what asks for whatever there was then."""
+        text = fold(question)
+        for phrase in phrases:
+            text = text.replace(fold(phrase), " ")
+        for pattern in (_ISO, self.months_pattern, _YEAR, _DAY, self.asks_what):
+            text = pattern.sub(" ", text)
+        return text
 
     def wants_time(self, question: str) -> bool:
         """Whether the question asks when something was."""
@@ -119,7 +131,9 @@ def joined(tables: Sequence[CueTable]) -> TimeCues:
     months: dict[str, int] = {}
     for table in tables:
         months.update(table.months)
-    names = "|".join(re.escape(name) for name in sorted(months, key=lambda name: (-len(name), name)))
+    names = sorted(months, key=lambda name: (-len(name), name))
+    spaced = "|".join(re.escape(name) for name in names if _is_spaced(name))
+    unspaced = [re.escape(name) for name in names if not _is_spaced(name)]
     return TimeCues(
         months,
         frozenset().union(*(table.ambiguous for table in tables)),
@@ -132,7 +146,9 @@ def joined(tables: Sequence[CueTable]) -> TimeCues:
         frozenset(phrase[:-1] for phrase in told if _is_word(phrase) and phrase.endswith("*")),
         _phrases([phrase for phrase in told if _is_spaced(phrase) and not _is_word(phrase)]),
         _phrases([phrase for phrase in told if not _is_spaced(phrase)]),
-        re.compile(rf"(?<![^\W\d])(?:{names})(?![^\W\d])" if names else r"(?!)"),
+        _phrases([phrase for table in tables for phrase in table.asks_what], whole=True),
+        # Where words are not spaced a month stands between letters; the longest name comes first.
+        re.compile("|".join((rf"(?<![^\W\d])(?:{spaced})(?![^\W\d])", *unspaced)) if names else r"(?!)"),
     )
 
 
@@ -180,14 +196,18 @@ def _lengths(beginnings: frozenset[str]) -> tuple[int, ...]:
     return tuple(sorted({len(beginning) for beginning in beginnings}))
 
 
-def _behind_its_beginning(phrase: str) -> str:
-    return re.escape(phrase.rstrip("*")) + ("" if phrase.endswith("*") else r"(?!\w)")
+def _behind_its_beginning(phrase: str, ending: str) -> str:
+    return re.escape(phrase.rstrip("*")) + (ending if phrase.endswith("*") else r"(?!\w)")
 
 
-def _phrases(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Whether one of them stands somewhere. What begins a word is looked for at the beginnings of words alone."""
+def _phrases(phrases: Sequence[str], *, whole: bool = False) -> re.Pattern[str]:
+    """Whether one of them stands somewhere. What begins a word is looked for at the beginnings of words alone.
+
+    `whole`: what is found reaches to the end of that word.
+    """
     ordered = sorted(set(phrases), key=lambda one: (-len(one), one))
-    spaced = [_behind_its_beginning(phrase) for phrase in ordered if _is_spaced(phrase)]
+    ending = r"\w*" if whole else ""
+    spaced = [_behind_its_beginning(phrase, ending) for phrase in ordered if _is_spaced(phrase)]
     found = [rf"(?<!\w)(?:{'|'.join(spaced)})"] * bool(spaced)
     found += (re.escape(phrase.rstrip("*")) for phrase in ordered if not _is_spaced(phrase))
     return re.compile("|".join(found) or "(?!)")

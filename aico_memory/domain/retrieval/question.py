@@ -85,6 +85,9 @@ def read_question(
     date, named = tables.cues.date_of(text), named_time(text, language, tables.calendars, asked)
     if not date and any(named.span):
         date = replace(date, span=named.span)
+    if date and not _content(tables.cues.beside_dates(bare, named.phrases), language, ignored):
+        # "What did we do in July?" asks for what was said then, not for what speaks of July.
+        found = [word for word in found if word.weight < 1.0]
     return Question(
         text=text,
         vector_text=bare,
@@ -101,6 +104,11 @@ def _likely(text: str, table: LanguageTable, spoken: Sequence[str]) -> str:
     """A weak guess where the scope speaks that language; else what the scope speaks most."""
     guess = guess_language(text, table)
     return guess if guess in spoken else next(iter(spoken), guess)
+
+
+def _content(text: str, language: str, ignored: Collection[str]) -> list[str]:
+    """The words of a text but those that say nothing by themselves."""
+    return [word for word in words(text, language) if word not in ignored and fold(word) not in ignored]
 
 
 def _words(text: str, languages: Sequence[str], ignored: Collection[str], weight: float) -> list[AskedWord]:

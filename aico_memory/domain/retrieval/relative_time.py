@@ -31,6 +31,8 @@ class Named(NamedTuple):
     span: tuple[int, int] = (0, 0)
     # When its words mean another time; 0 where it has none of time.
     turns_us: int = 0
+    # These words, lower case.
+    phrases: tuple[str, ...] = ()
 
 
 NOTHING = Named()
@@ -50,7 +52,8 @@ def named_time(question: str, language: str, calendars: Mapping[str, Calendar], 
         if phrases:
             midnight = from_us(asked.at_us, zone).replace(hour=0, minute=0, second=0, microsecond=0)
             spans = (span for phrase in phrases if (span := _over(phrase, calendars[code], asked.at_us)) is not None)
-            return Named(next(spans, (0, 0)), to_us(midnight + timedelta(days=1)))
+            said = tuple(phrase.phrase for phrase in phrases)
+            return Named(next(spans, (0, 0)), to_us(midnight + timedelta(days=1)), said)
     return NOTHING
 
 

@@ -81,6 +81,49 @@ def test_dates_are_read_in_many_languages(tables, text, cue):
 
 
 @pytest.mark.parametrize(
+    ("text", "month"),
+    [("我十一月去了哪里?", 11), ("三月发生了什么?", 3), ("3月に何をしましたか", 3), ("过去三个月我做了什么?", None)],
+)
+def test_a_month_is_read_between_letters_where_words_are_not_spaced(tables, text, month):
+    assert read(tables, text, spoken=("zh", "ja")).date.months == ({month} if month else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("What did we do in July?", "en"),
+        ("What happened last week?", "en"),
+        ("What did Ben do on 14 November 2022?", "en"),
+        ("Was war vor drei Tagen?", "de"),
+        ("Was haben wir im März gemacht?", "de"),
+        ("Geçen hafta neler oldu?", "tr"),
+        ("Mart ayında ne yaptım?", "tr"),
+        ("三月发生了什么?", "zh"),
+        ("¿Qué pasó en marzo?", "es"),
+    ],
+)
+def test_who_asks_what_was_at_a_time_asks_for_no_text_that_speaks_of_that_time(tables, text, language):
+    asked = AskedAt(int(datetime(2023, 5, 17, 12, tzinfo=UTC).timestamp() * 1e6))
+    question = read_question(
+        text, tables, participants=("Ada", "Ben"), spoken=(language,), model_languages=("en",), asked=asked
+    )
+    assert question.date and question.words == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("What did we paint in July?", "july"), ("Wen traf Ada im März?", "märz"), ("What happened?", "happened")],
+)
+def test_beside_something_else_and_without_a_date_every_word_counts(tables, text, word):
+    assert word in [form for one in read(tables, text).words for _, form in one.forms]
+
+
+def test_in_a_crowd_who_is_named_counts_beside_a_time(tables):
+    question = read(tables, "What did Ada do in July?", ("Ada", "Ben", "Cem", "Dora"))
+    assert [word.forms[0][1] for word in question.words] == ["ada"]
+
+
+@pytest.mark.parametrize(
     ("text", "wants"),
     [
         ("When did we meet?", True),
