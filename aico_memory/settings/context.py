@@ -47,6 +47,11 @@ class BoostSettings(Section):
     same_episode: float = Field(default=0.15, ge=0, le=1, description="Added where it belongs to the conversation at hand.")
     co_activation: float = Field(default=0.05, ge=0, le=1, description="Added where it was used with one of the leading ones.")
     graph: float = Field(default=0.1, ge=0, le=1, description="Added where relations lead to it, divided by 1 + hops.")
+    kind: float = Field(
+        default=0.3, ge=0, le=1,
+        description="Added to the best items of the kinds that the intent asks for; none of these is too little of a match.",
+    )  # fmt: skip
+    most_of_kinds: int = Field(default=5, ge=1, le=50, description="Items to which that is added.")
     attention: float = Field(default=0.05, ge=0, le=1, description="Added where the conversation has it in mind already.")
     leading: int = Field(default=5, ge=1, le=50, description="Best matches with which co-activation counts.")
     mood: float = Field(default=1.1, ge=0.1, le=10, description="Factor where question and memory feel alike.")

@@ -185,7 +185,7 @@ def _around(request: context_pb2.ContextRequest, plan: Plan, found: context_pb2.
         return Surroundings(session_id=request.session_id, valence=mood)
     return Surroundings(
         entities=frozenset(entity.casefold() for entity in found.entities), session_id=request.session_id,
-        valence=mood, utility=plan.figures.utility,
+        valence=mood, utility=plan.figures.utility, kinds=frozenset(plan.figures.kinds),
         together={(pair.first, pair.second): pair.times for pair in found.together},
         reached={one.memory_id: one.hops for one in found.reached},
     )  # fmt: skip

@@ -71,10 +71,12 @@ class Searching:
         """The same for a search that another request stands for; its times go to `watch`."""
         settings = self._settings
         top_k = min(request.top_k or settings.search_default, settings.search_limit)
+        # What a search does does not depend on it.
+        intent = self._routing.intent(request.query) if request.explain else ""
         found = self._ask(event, request, top_k, watch)
         if found is None:
-            return Found(context_pb2.SearchResult(degraded=[SEMANTIC], intent="general"), None)
-        answer = context_pb2.SearchResult(degraded=found.degraded, model=found.model, intent="general")
+            return Found(context_pb2.SearchResult(degraded=[SEMANTIC], intent=intent), None)
+        answer = context_pb2.SearchResult(degraded=found.degraded, model=found.model, intent=intent)
         records = {record.memory_id: record for record in found.records}
         ranked = found.lists[0] if found.lists else semantic_pb2.RankedList()
         cut, room = top_k, settings.answer_bytes

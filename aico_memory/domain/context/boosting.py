@@ -9,6 +9,9 @@ from aico_memory.domain.context.items import RAW_KINDS, ContextItem, changed
 from aico_memory.domain.formation.entities import slug
 from aico_memory.settings.context import BoostSettings
 
+# The share of what is of a kind that the intent asks for.
+KIND = "kind"
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -25,6 +28,8 @@ class Surroundings:
     together: Mapping[tuple[str, str], int] = ()  # type: ignore[assignment]
     # Ids that the conversation has in mind (the Miller buffer).
     in_mind: frozenset[str] = frozenset()
+    # Kinds that the intent asks for beside everything else.
+    kinds: frozenset[str] = frozenset()
     # Id -> hops from what matches (0: it mentions what is asked about).
     reached: Mapping[str, int] = ()  # type: ignore[assignment]
 
@@ -42,7 +47,8 @@ def boosted(items: Sequence[ContextItem], around: Surroundings, figures: BoostSe
     near = dict(around.reached)
     best = max((item.score for item in matches if not item.answers), default=0.0) or 1.0
     around = replace(around, entities=_spoken_of(around.entities, matches))
-    found = [item if item.layer == "L2" else _boosted(item, best, around, figures, partners, near) for item in items]
+    asked_for = _best_of_kinds(matches, around.kinds, figures.most_of_kinds)
+    found = [item if item.layer == "L2" else _boosted(item, best, around, figures, partners, near, asked_for) for item in items]
     return sorted(found, key=lambda item: -item.score)
 
 
@@ -65,6 +71,7 @@ def _boosted(
     figures: BoostSettings,
     partners: Mapping[str, int],
     near: Mapping[str, int],
+    asked_for: frozenset[str],
 ) -> ContextItem:
     additions: dict[str, float] = {}
     if item.entities and around.entities:
@@ -73,6 +80,8 @@ def _boosted(
             additions["entity"] = figures.entity * min(shared, figures.most_entities)
     if around.session_id and item.session_id == around.session_id:
         additions["same_episode"] = figures.same_episode
+    if item.id in asked_for and figures.kind:
+        additions[KIND] = figures.kind
     if item.id in around.in_mind:
         additions["attention"] = figures.attention
     if partners.get(item.id):
@@ -102,6 +111,12 @@ def _factors(item: ContextItem, around: Surroundings, figures: BoostSettings) ->
         yield "source", figures.weak_source
     if item.tier == "dormant":
         yield "dormant", figures.dormant
+
+
+def _best_of_kinds(items: Sequence[ContextItem], kinds: frozenset[str], most: int) -> frozenset[str]:
+    """Who asks what to avoid asks for what was said of it, in whatever words ("I'm allergic to walnuts")."""
+    named = sorted((item for item in items if item.kind in kinds), key=lambda one: -one.score)
+    return frozenset(item.id for item in named[:most])
 
 
 def _partners(together: Mapping[tuple[str, str], int], leading: Sequence[str]) -> dict[str, int]:

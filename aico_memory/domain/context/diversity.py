@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
 
+from aico_memory.domain.context.boosting import KIND
 from aico_memory.domain.context.items import FULL, SHORT, ContextItem, changed
 from aico_memory.domain.context.matching import folded_words, word_stems
 
@@ -126,13 +127,14 @@ def capped(items: Sequence[ContextItem], most_of_kind: int) -> tuple[list[Contex
 def gated(items: Sequence[ContextItem], *, full: float, short: float) -> tuple[list[ContextItem], Dropped]:
     """By the retrieval score: from `full` on in full, from `short` on in short, below left out.
 
-    What answers, is hot, pinned, or part of the conversation at hand does not depend on a score.
+    What answers, is hot, pinned, part of the conversation at hand, or among the best of the kinds that are asked for does not
+    depend on a score.
     """
     kept, dropped = [], Dropped()
     for item in items:
         if item.score >= full or item.answers or item.anchored:
             kept.append(item if item.detail == FULL else changed(item, detail=FULL))
-        elif item.score >= short or item.hot or item.layer == "L0":
+        elif item.score >= short or item.hot or item.layer == "L0" or KIND in item.shares:
             kept.append(item if item.detail == SHORT else changed(item, detail=SHORT))
         else:
             dropped.append((item.id, "score"))

@@ -20,6 +20,7 @@ def test_a_search_finds_what_was_said_and_names_its_evidence(handlers: ContextHa
     tiers.say("The recipe needs four eggs")
     wanted = tiers.say("My bicycle is red")
     answer = search(handlers, "what colour is my bicycle", explain=True)
+    assert answer.intent == "factual"
     first = answer.hits[0]
     assert (first.record.memory_id, first.record.sources[0].event_id) == (memory_id(wanted), wanted.bytes)
     assert 0 < first.score <= 1

@@ -131,11 +131,26 @@ def test_boosts_keep_scores_in_range_and_name_what_they_add(found: list[ContextI
         ({"valence": -0.8}, Surroundings(valence=0.5), {}),
         ({"source_confidence": 0.2}, Surroundings(), {"source": -0.25}),
         ({"tier": "dormant"}, Surroundings(), {"dormant": -0.1}),
+        ({"kind": "constraint"}, Surroundings(kinds=frozenset({"constraint"})), {"kind": 0.24}),
+        ({"kind": "fact"}, Surroundings(kinds=frozenset({"constraint"})), {}),
     ],
 )
 def test_each_boost_has_its_figure(more: dict[str, Any], around: Surroundings, share: dict[str, float]) -> None:
     (_, one) = boosted([item("best", score=0.8), item("x", score=0.5, **more)], around, BOOSTS)
     assert one.shares == pytest.approx(share)
+
+
+def test_the_best_of_the_kinds_that_are_asked_for_are_never_too_little_of_a_match() -> None:
+    allergies = [
+        item(f"a{number}", f"allergic to {number}", kind="constraint", score=0.00001 * number) for number in range(1, 8)
+    ]
+    found = boosted([item("best", score=0.004), *allergies], Surroundings(kinds=frozenset({"constraint"})), BOOSTS)
+    kept, dropped = gated(found, full=0.1, short=0.0005)
+    assert [one.id for one in kept] == ["best", "a7", "a6", "a5", "a4", "a3"]
+    assert dropped == [("a2", "score"), ("a1", "score")]
+    # However little anything matches.
+    weak = boosted([item("best", score=0.0001), allergies[0]], Surroundings(kinds=frozenset({"constraint"})), BOOSTS)
+    assert [one.id for one in gated(weak, full=0.1, short=0.0005)[0]] == ["a1"]
 
 
 def test_whoever_takes_part_is_no_entity_by_which_a_match_is_raised() -> None:
