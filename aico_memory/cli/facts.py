@@ -153,9 +153,27 @@ def _print_explanation(face: Face, found: dict[str, Any]) -> None:
     for memory in found["memories"]:
         face.out.print(f"[bold]memory[/]  {escape(memory['memory'])}")
         face.out.print(f"  [dim]{memory['kind']}  {memory['status']}  confidence {memory['confidence']:.2f}  {memory['id']}[/]")
+        _print_detail(face, memory)
     for change in found["changes"]:
         shown = f"{change['field']}: {change['old_value'] or '–'} → {change['new_value'] or '–'}"
         face.out.print(f"  {change['created_at']}  {escape(shown)}  [dim]{escape(change['reason'] or '')}[/]")
+
+
+def _print_detail(face: Face, memory: dict[str, Any]) -> None:
+    strength, use, feeling, origin = memory["strength"], memory["use"], memory["feeling"], memory["provenance"]
+    flash = ", flashbulb" if feeling["flashbulb"] else ""
+    face.out.print(
+        f"  [dim]{memory['tier']}/{memory['sub_tier']}  importance {memory['importance']:.2f} ({memory['importance_level']})  "
+        f"utility {memory['utility']:.2f}  {feeling['emotion']}, arousal {feeling['arousal']:.2f}{flash}[/]"
+    )
+    face.out.print(
+        f"  [dim]stability {strength['stability']:.1f} d  storage {strength['storage']:.2f}  retrieval "
+        f"{strength['retrieval']:.2f}  used {use['accesses']}, referred to {use['references']} times  "
+        f"{origin['write_source']} of {origin['data_source']} ({origin['source_confidence']:.1f})[/]"
+    )
+    for source in memory["sources"]:
+        said = f": {escape(source['excerpt'])}" if source["excerpt"] else ""
+        face.out.print(f"  [dim]evidence {source['event_id']}  {source['method']} {source['confidence']:.2f}{said}[/]")
 
 
 def _print_outcome(face: Face, outcome: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from aico_memory.client.results import HistoryEntry, Memory
+from aico_memory.client.results import DetailedMemory, HistoryEntry, Memory
 
 
 class Fact(TypedDict):
@@ -83,7 +83,7 @@ class Explanation(TypedDict):
     """Of an event: itself and what it made; of a memory: the events it rests on, and how it changed."""
 
     events: list[EventExplanation]
-    memories: list[Memory]
+    memories: list[DetailedMemory]
     changes: list[HistoryEntry]
 
 

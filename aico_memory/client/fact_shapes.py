@@ -18,7 +18,7 @@ from aico_memory.client.fact_results import (
     ShadowReport,
     Waiting,
 )
-from aico_memory.client.shapes import history_shape, id_text, memory_shape, scope_text
+from aico_memory.client.shapes import detailed_shape, history_shape, id_text, memory_shape, scope_text
 from aico_memory.clock import format_us
 from aico_memory.contracts.v1 import context_pb2, envelope_pb2, write_path_pb2
 
@@ -48,7 +48,7 @@ def explained_shape(explained: write_path_pb2.Explained) -> Explanation:
     about = explained.memories[0].memory_id if explained.changes else ""
     return {
         "events": [_event(event) for event in explained.events],
-        "memories": [memory_shape(record) for record in explained.memories],
+        "memories": [detailed_shape(record) for record in explained.memories],
         "changes": history_shape(about, explained.changes),
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from aico_memory.client.results import (
     Changed,
+    DetailedMemory,
     HistoryEntry,
     Memory,
     MemoryPage,
@@ -17,7 +18,7 @@ from aico_memory.client.results import (
     SearchResults,
 )
 from aico_memory.client.session import Session
-from aico_memory.client.shapes import history_shape, id_text, memory_shape, message_shape, search_shape
+from aico_memory.client.shapes import detailed_shape, history_shape, id_text, memory_shape, message_shape, search_shape
 from aico_memory.client.validation import (
     MAX_QUERY,
     checked_count,
@@ -148,14 +149,17 @@ class MemoryVerbs:
 
     async def get(
         self, memory_id: str, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
-    ) -> Memory:
-        """One memory. `user_id` may be left out where this client has met the memory. Raises NotFound."""
+    ) -> DetailedMemory:
+        """One memory with all that is kept of it: strengths, use, feeling, provenance, and how it was taken from what was said.
+
+        `user_id` may be left out where this client has met the memory. Raises NotFound.
+        """
         user, identifier = self._owner(memory_id, user_id)
         scopes = checked_scopes(user, group_id, project_id)
         page = await self._session.ask(semantic_pb2.GetMemory(user_id=user, memory_ids=[identifier], scopes=scopes), user)
         if not page.records:
             raise NotFound(f"The user has no memory {identifier}")
-        return memory_shape(page.records[0])
+        return detailed_shape(page.records[0])
 
     async def get_all(
         self,

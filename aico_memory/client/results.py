@@ -56,6 +56,68 @@ class Memory(TypedDict):
     immutable: bool
 
 
+class DetailedSource(Source):
+    """A message that a memory rests on, and how it was taken from it."""
+
+    # rule, llm_extract, user_explicit, replay or import; model and hash of the prompt stand in `metadata` ("read_by").
+    method: str
+    confidence: float
+    # At most 300 characters of what was said.
+    excerpt: str | None
+    at: str | None
+
+
+class Strength(TypedDict):
+    """Stability in days and difficulty (FSRS-6), storage strength 1 to 10, retrieval strength now."""
+
+    stability: float
+    difficulty: float
+    storage: float
+    retrieval: float
+
+
+class Use(TypedDict):
+    """How often it was retrieved and referred to, and when last."""
+
+    accesses: int
+    last_accessed: str | None
+    references: int
+    last_referenced: str | None
+
+
+class Feeling(TypedDict):
+    """What was felt when it was said; a flashbulb memory was told with much arousal."""
+
+    valence: float
+    arousal: float
+    emotion: str
+    flashbulb: bool
+
+
+class Provenance(TypedDict):
+    """Who wrote it, what it comes from, and how far that is trusted."""
+
+    write_source: str
+    data_source: str
+    source_confidence: float
+
+
+class DetailedMemory(Memory):
+    """One memory with all that is kept of it."""
+
+    temporal_type: str
+    # Normalised text, or the reading; of active items of a scope one has it.
+    fact_key: str | None
+    variant_of: str | None
+    version_of: str | None
+    # critical, high, normal or low.
+    importance_level: str
+    strength: Strength
+    use: Use
+    feeling: Feeling
+    provenance: Provenance
+
+
 class Found(Memory, total=False):
     """A memory that was searched for; `shares` and `layer` with explain=True.
 

@@ -11,6 +11,8 @@ from google.protobuf.json_format import MessageToDict
 
 from aico_memory.client.results import (
     Delivered,
+    DetailedMemory,
+    DetailedSource,
     Found,
     HistoryEntry,
     Memory,
@@ -69,6 +71,54 @@ def memory_shape(record: semantic_pb2.MemoryRecord) -> Memory:
         "superseded_by": record.superseded_by or None,
         "pinned": record.pinned,
         "immutable": record.immutable,
+    }
+
+
+def detailed_shape(record: semantic_pb2.MemoryRecord) -> DetailedMemory:
+    """A memory that was asked for by itself, with strengths, use, feeling, provenance and how it was taken from what."""
+    detail = record.detail
+    sources: list[Source] = [_detailed_source(source) for source in record.sources]
+    memory: Memory = {**memory_shape(record), "sources": sources}
+    return {
+        **memory,
+        "temporal_type": record.temporal_type or "persistent",
+        "fact_key": detail.fact_key or None,
+        "variant_of": record.variant_of or None,
+        "version_of": detail.version_of or None,
+        "importance_level": detail.importance_level,
+        "strength": {
+            "stability": detail.stability,
+            "difficulty": detail.difficulty,
+            "storage": detail.storage_strength,
+            "retrieval": detail.retrieval_strength,
+        },
+        "use": {
+            "accesses": record.access_count,
+            "last_accessed": format_us(detail.last_accessed_us),
+            "references": detail.reference_count,
+            "last_referenced": format_us(detail.last_referenced_us),
+        },
+        "feeling": {
+            "valence": detail.valence,
+            "arousal": detail.arousal,
+            "emotion": detail.emotion,
+            "flashbulb": detail.flashbulb,
+        },
+        "provenance": {
+            "write_source": detail.write_source,
+            "data_source": detail.data_source,
+            "source_confidence": detail.source_confidence,
+        },
+    }
+
+
+def _detailed_source(source: semantic_pb2.EvidenceSource) -> DetailedSource:
+    return {
+        **source_shape(source),
+        "method": source.method,
+        "confidence": source.confidence,
+        "excerpt": source.excerpt or None,
+        "at": format_us(source.at_us),
     }
 
 

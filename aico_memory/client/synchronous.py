@@ -16,9 +16,9 @@ from aico_memory.client.results import (
     AppliedSkill,
     Changed,
     Delivered,
+    DetailedMemory,
     FeedbackOutcome,
     HistoryEntry,
-    Memory,
     MemoryPage,
     Preference,
     RawMessage,
@@ -140,8 +140,8 @@ class MemoryClient(
 
     def get(
         self, memory_id: str, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
-    ) -> Memory:
-        """One memory."""
+    ) -> DetailedMemory:
+        """One memory with all that is kept of it."""
         return self._run(self._client.get(memory_id, user_id, group_id, project_id))
 
     def get_all(

@@ -18,10 +18,12 @@ from aico_memory.domain.retrieval.tokens import query_tokens
 from aico_memory.domain.scopes import subject_for
 from aico_memory.errors import DeadlineExceeded, InvalidMessage, ModelMismatch, NotFound
 from aico_memory.settings.identity import IdentitySettings
+from aico_memory.settings.memory_model import ImportanceSettings
 from aico_memory.settings.semantic import SemanticSettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.candidates import Ranker
 from services.semantic.convert import (
+    detail_message,
     evolution_message,
     id_bytes,
     present_us,
@@ -47,7 +49,7 @@ class Answering:
     def __init__(
         self, store: SemanticStore, live: LiveIndex, languages: LanguageTable, settings: SemanticSettings, clock: Clock,
         identity: IdentitySettings, ranker: Ranker | None = None, recall: DirectRecall | None = None,
-        vouched: Callable[[], int] = lambda: 0,
+        vouched: Callable[[], int] = lambda: 0, importance: ImportanceSettings | None = None,
     ) -> None:  # fmt: skip
         self._store = store
         self._live = live
@@ -55,6 +57,7 @@ class Answering:
         self._settings = settings
         self._clock = clock
         self._identity = identity
+        self._importance = importance or ImportanceSettings()
         # Global sequence through which everything is applied and indexed.
         self._vouched = vouched
         self._searching = FusedSearch(ranker, recall, languages, settings, self.records) if ranker is not None else None
@@ -105,7 +108,10 @@ class Answering:
         """Memories by id, in the scopes named, whatever their status; unknown ones are left out."""
         wanted = [id_bytes(memory_id) for memory_id in event.message.memory_ids]
         found = self._store.get(wanted, self._scopes(event))
-        return semantic_pb2.MemoryPage(records=self._read_records(found, event))
+        records = self._read_records(found, event)
+        for memory, record in zip(found, records, strict=True):
+            record.detail.CopyFrom(detail_message(memory, self._clock.now_us(), self._importance))
+        return semantic_pb2.MemoryPage(records=records)
 
     def page(self, event: Event) -> semantic_pb2.MemoryPage:
         """Memories by ascending id; `next` is "" on the last page."""

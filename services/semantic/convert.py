@@ -10,7 +10,10 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.v1 import envelope_pb2, semantic_pb2
 from aico_memory.domain.memory import KINDS, OPEN, SCOPE_KINDS, STATUSES, TIERS, Evidence, Evolution, Memory, Scope, View
 from aico_memory.domain.sleep.derived import is_derived
+from aico_memory.domain.strength.importance import level_of
+from aico_memory.domain.strength.retention import retrieval_strength
 from aico_memory.errors import AccessDenied, InvalidMessage
+from aico_memory.settings.memory_model import ImportanceSettings
 
 REPLAY = "replay"
 # So far may the clock of whoever said something be ahead.
@@ -89,6 +92,18 @@ def record_message(memory: Memory, evidence: Sequence[Evidence]) -> semantic_pb2
     )  # fmt: skip
 
 
+def detail_message(memory: Memory, now_us: int, figures: ImportanceSettings) -> semantic_pb2.MemoryDetail:
+    """What is shown of a memory that is looked at by itself; its retrieval strength is that of `now_us`."""
+    return semantic_pb2.MemoryDetail(
+        stability=memory.stability, difficulty=memory.difficulty, storage_strength=memory.storage_strength,
+        retrieval_strength=retrieval_strength(memory, now_us), importance_level=level_of(memory.importance, figures),
+        last_accessed_us=memory.last_accessed_us, reference_count=memory.reference_count,
+        last_referenced_us=memory.last_referenced_us, valence=memory.valence, arousal=memory.arousal, emotion=memory.emotion,
+        flashbulb=memory.flashbulb, write_source=memory.write_source, data_source=memory.data_source,
+        source_confidence=memory.source_confidence, fact_key=memory.fact_key, version_of=id_text(memory.version_of),
+    )  # fmt: skip
+
+
 def shown_message(memory: Memory, first: Evidence | None, events: Sequence[bytes], letters: int) -> semantic_pb2.MemoryRecord:
     """What a context weighs and shows of a memory: its text cut at `letters`, its oldest evidence without what was sent
     along with it, of the rest the events alone. Records are made by the hundred for one question.
@@ -135,6 +150,7 @@ def _source(evidence: Evidence) -> semantic_pb2.EvidenceSource:
     return semantic_pb2.EvidenceSource(
         event_id=evidence.event_id, role=evidence.role, name=evidence.name, said_at_us=evidence.said_at_us,
         metadata_json=evidence.metadata_json, session_id=evidence.session_id, excerpt=evidence.excerpt, method=evidence.method,
+        confidence=evidence.confidence, at_us=evidence.at_us,
     )  # fmt: skip
 
 

@@ -16,8 +16,9 @@ from aico_memory.domain.scopes import readable, subject_for
 from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
+from aico_memory.settings.memory_model import ImportanceSettings
 from aico_memory.stores.semantic.port import SemanticStore
-from services.semantic.convert import evolution_message, id_bytes, id_text, record_message
+from services.semantic.convert import detail_message, evolution_message, id_bytes, id_text, record_message
 from services.semantic.writing import GATE_FAILED
 
 # Explanations that one report counts.
@@ -31,7 +32,8 @@ _ID_BYTES = 16
 class Explaining:
     """Reads the records of decisions; safe from many threads."""
 
-    def __init__(self, store: SemanticStore, identity: IdentitySettings, clock: Clock) -> None:
+    def __init__(self, store: SemanticStore, identity: IdentitySettings, clock: Clock, figures: ImportanceSettings) -> None:
+        self._figures = figures
         self._store = store
         self._identity = identity
         self._clock = clock
@@ -95,7 +97,10 @@ class Explaining:
 
     def _records(self, items: Sequence[Known], names: Sequence[str]) -> list[semantic_pb2.MemoryRecord]:
         evidence = self._store.evidence([known.memory.memory_id for known in items])
-        return [item_message(known, evidence[known.memory.memory_id], names) for known in items]
+        records = [item_message(known, evidence[known.memory.memory_id], names) for known in items]
+        for known, record in zip(items, records, strict=True):
+            record.detail.CopyFrom(detail_message(known.memory, self._clock.now_us(), self._figures))
+        return records
 
     @staticmethod
     def _nothing(request: write_path_pb2.ExplainRequest) -> write_path_pb2.Explained:

@@ -46,7 +46,7 @@ class FactVerbs:
         self._write = write_path.writing.write
         self._second_look = SecondLook(write_path.gating, write_path.forming, write_path.graphing, figures.work.statements)
         self._uses = RecallUses(ports.link, ports.clock, settings.recall.reports)
-        explaining = Explaining(store, identity, ports.clock)
+        explaining = Explaining(store, identity, ports.clock, settings.memory_model.importance)
         recalling = Recalling(
             store, tables, ports.link, ports.clock, settings.recall, identity, settings.semantic.default_language,
             SaidAlike(store, tables, self._policing, settings.recall), reader,

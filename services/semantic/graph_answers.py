@@ -21,7 +21,8 @@ from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticStore, SemanticTransaction
-from services.semantic.convert import id_bytes, id_text, present_us, record_message, scope_message
+from services.semantic.convert import id_bytes, id_text, present_us, scope_message
+from services.semantic.explaining import item_message
 from services.semantic.reach import asker_of
 
 _LIMIT, _MOST = 100, 1000
@@ -126,15 +127,17 @@ class GraphAnswers:
     def hub(self, event: Event) -> semantic_pb2.MemoryPage:
         """Active items that mention an entity under any of its names."""
         request: temporal_pb2.HubRequest = event.message
-        records = []
+        found: list[Memory] = []
         for graph in self._graphs(event, OPEN, edges=False):
             active = list(self._active(graph.scope))
             named = {slug(request.entity.rpartition("/")[2])}
             for entity_id in graph.meant(request.entity):
                 named |= {slug(name) for one in graph.identities.same(entity_id) for name in graph.entities[one].names}
             uris = {uri for one in active for uri in one.entities if uri.rpartition("/")[2] in named}
-            records += [record_message(one, ()) for one in hub(uris, active)]
-        return semantic_pb2.MemoryPage(records=records[: _count(request.limit)])
+            found += hub(uris, active)
+        wanted = [one.memory_id for one in found[: _count(request.limit)]]
+        records = self._shown(wanted, asker_of(event, self._identity).scopes, event)
+        return semantic_pb2.MemoryPage(records=[records[one] for one in wanted if one in records])
 
     def related(self, event: Event) -> temporal_pb2.RelatedItems:
         """Items around an item, breadth first. NotFound where the asker may not see it."""
@@ -145,15 +148,24 @@ class GraphAnswers:
             raise NotFound(f"No memory {request.memory_id} of this user")
         hops = min(request.max_hops or _RELATION_HOPS, _MOST_HOPS)
         reached = walk([start], lambda one: self._store.relations([one]), hops, request.types, _count(request.limit))
-        seen = {one.memory.memory_id: one for one in self._store.known([one.memory_id for one in reached], asker.scopes)}
+        seen = self._shown([one.memory_id for one in reached], asker.scopes, event)
         answer = temporal_pb2.RelatedItems()
         for one in reached:
             if one.memory_id in seen:
                 answer.items.add(
-                    record=record_message(seen[one.memory_id].memory, ()), hops=one.hops, subject=id_text(one.by.subject),
+                    record=seen[one.memory_id], hops=one.hops, subject=id_text(one.by.subject),
                     type=one.by.type, object=id_text(one.by.object), confidence=one.by.confidence,
                 )  # fmt: skip
         return answer
+
+    def _shown(
+        self, memory_ids: Sequence[bytes], scopes: Sequence[Scope], event: Event
+    ) -> dict[bytes, semantic_pb2.MemoryRecord]:
+        """Those of these items that the asker may see, with their reading and what they rest on."""
+        names = self._identity.names(event.user)
+        known = self._store.known(memory_ids, scopes)
+        evidence = self._store.evidence([one.memory.memory_id for one in known])
+        return {key: item_message(one, evidence[key], names) for one in known for key in (one.memory.memory_id,)}
 
     def merge(self, transaction: SemanticTransaction, event: Event) -> temporal_pb2.EntityMerge:
         """Two entities of one scope become one. NotFound, InvalidMessage where they are one already or cannot be."""

@@ -126,6 +126,7 @@ class SemanticHandlers(Handlers):
             ranker,
             recall,
             lambda: self.settled(store.cursor()[1]),
+            every.memory_model.importance,
         )
         self._write_path = WritePath(store, self._rules, tables, forming, every, ports.log, ports.courtesy.give_way)
         self._verbs = verbs = FactVerbs(

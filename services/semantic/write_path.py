@@ -11,7 +11,7 @@ from aico_memory.contracts.envelope import Event, reply_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import extraction_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.memory import Memory
+from aico_memory.domain.memory import RECORD, Memory
 from aico_memory.errors import AicoMemoryError
 from aico_memory.settings.root import Settings
 from aico_memory.stores.semantic.item_port import ItemReads
@@ -21,6 +21,7 @@ from services.semantic.convert import record_message
 from services.semantic.editing import Editing
 from services.semantic.embedding import Embedder
 from services.semantic.enriching import Enriching
+from services.semantic.explaining import item_message
 from services.semantic.forming import Forming
 from services.semantic.gating import Gating
 from services.semantic.graphing import Graphing
@@ -53,6 +54,7 @@ class WritePath:
     ) -> None:
         figures, model = settings.write_path, settings.memory_model
         self._work = figures.work
+        self._identity = settings.identity
         # Beginning of the day for which what is not kept longer has gone: in a transaction that stands, and in the present one.
         self._pruned_us = self._pruning_us = 0
         self.forming = Forming(reads, tables, rules.gazetteer, embedder, figures.work, figures.score, log, give_way)
@@ -100,16 +102,24 @@ class WritePath:
         self._pruned_us = self._pruning_us
 
     def _update(self, transaction: SemanticTransaction, event: Event) -> None:
-        answered(transaction, event, lambda: _page(transaction, self.editing.update(transaction, event)))
+        answered(transaction, event, lambda: self._page(transaction, event, self.editing.update(transaction, event)))
 
     def _anchor(self, transaction: SemanticTransaction, event: Event) -> None:
-        answered(transaction, event, lambda: _page(transaction, self.editing.anchor(transaction, event)))
+        answered(transaction, event, lambda: self._page(transaction, event, self.editing.anchor(transaction, event)))
 
     def _update_index(self, transaction: SemanticTransaction, event: Event) -> None:
         answered(transaction, event, lambda: self.updates.update(transaction, event))
 
     def _invalidate(self, transaction: SemanticTransaction, event: Event) -> None:
-        answered(transaction, event, lambda: _page(transaction, self.editing.invalidate(transaction, event)))
+        answered(transaction, event, lambda: self._page(transaction, event, self.editing.invalidate(transaction, event)))
+
+    def _page(self, transaction: SemanticTransaction, event: Event, memory: Memory) -> Message:
+        """The memory as it stands now, an item with its reading."""
+        evidence = transaction.evidence(memory.memory_id)
+        known = [] if memory.kind == RECORD else transaction.known([memory.memory_id], [memory.scope])
+        if not known:
+            return semantic_pb2.MemoryPage(records=[record_message(memory, evidence)])
+        return semantic_pb2.MemoryPage(records=[item_message(known[0], evidence, self._identity.names(event.user))])
 
 
 def answered(transaction: SemanticTransaction, event: Event, effect: Callable[[], Message]) -> None:
@@ -123,7 +133,3 @@ def answered(transaction: SemanticTransaction, event: Event, effect: Callable[[]
         outcome = error
     if event.reply_to:
         transaction.emit(reply_record(event, outcome))
-
-
-def _page(transaction: SemanticTransaction, memory: Memory) -> Message:
-    return semantic_pb2.MemoryPage(records=[record_message(memory, transaction.evidence(memory.memory_id))])

@@ -31,6 +31,8 @@ class EvidenceSource(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     EXCERPT_FIELD_NUMBER: _builtins.int
     METHOD_FIELD_NUMBER: _builtins.int
+    CONFIDENCE_FIELD_NUMBER: _builtins.int
+    AT_US_FIELD_NUMBER: _builtins.int
     event_id: _builtins.bytes
     role: _builtins.str
     name: _builtins.str
@@ -40,6 +42,9 @@ class EvidenceSource(_message.Message):
     excerpt: _builtins.str
     method: _builtins.str
     """rule | llm_extract | user_explicit | replay | import"""
+    confidence: _builtins.float
+    """How much it was believed when it was taken, and when that was."""
+    at_us: _builtins.int
     def __init__(
         self,
         *,
@@ -51,14 +56,90 @@ class EvidenceSource(_message.Message):
         session_id: _builtins.str = ...,
         excerpt: _builtins.str = ...,
         method: _builtins.str = ...,
+        confidence: _builtins.float = ...,
+        at_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_id", b"event_id", "excerpt", b"excerpt", "metadata_json", b"metadata_json", "method", b"method", "name", b"name", "role", b"role", "said_at_us", b"said_at_us", "session_id", b"session_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "confidence", b"confidence", "event_id", b"event_id", "excerpt", b"excerpt", "metadata_json", b"metadata_json", "method", b"method", "name", b"name", "role", b"role", "said_at_us", b"said_at_us", "session_id", b"session_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EvidenceSource: _TypeAlias = EvidenceSource  # noqa: Y015
+
+@_typing.final
+class MemoryDetail(_message.Message):
+    """What else is known of one memory; given where a single one is asked for."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STABILITY_FIELD_NUMBER: _builtins.int
+    DIFFICULTY_FIELD_NUMBER: _builtins.int
+    STORAGE_STRENGTH_FIELD_NUMBER: _builtins.int
+    RETRIEVAL_STRENGTH_FIELD_NUMBER: _builtins.int
+    IMPORTANCE_LEVEL_FIELD_NUMBER: _builtins.int
+    LAST_ACCESSED_US_FIELD_NUMBER: _builtins.int
+    REFERENCE_COUNT_FIELD_NUMBER: _builtins.int
+    LAST_REFERENCED_US_FIELD_NUMBER: _builtins.int
+    VALENCE_FIELD_NUMBER: _builtins.int
+    AROUSAL_FIELD_NUMBER: _builtins.int
+    EMOTION_FIELD_NUMBER: _builtins.int
+    FLASHBULB_FIELD_NUMBER: _builtins.int
+    WRITE_SOURCE_FIELD_NUMBER: _builtins.int
+    DATA_SOURCE_FIELD_NUMBER: _builtins.int
+    SOURCE_CONFIDENCE_FIELD_NUMBER: _builtins.int
+    FACT_KEY_FIELD_NUMBER: _builtins.int
+    VERSION_OF_FIELD_NUMBER: _builtins.int
+    stability: _builtins.float
+    """Stability in days, difficulty 1 to 10, both of FSRS-6; storage strength 1 to 10; retrieval strength at the moment of the answer."""
+    difficulty: _builtins.float
+    storage_strength: _builtins.float
+    retrieval_strength: _builtins.float
+    importance_level: _builtins.str
+    """critical | high | normal | low"""
+    last_accessed_us: _builtins.int
+    reference_count: _builtins.int
+    last_referenced_us: _builtins.int
+    valence: _builtins.float
+    arousal: _builtins.float
+    emotion: _builtins.str
+    flashbulb: _builtins.bool
+    write_source: _builtins.str
+    """observer | formation | consolidation | manual | import"""
+    data_source: _builtins.str
+    """user_message | assistant_message | tool_result | system | federation"""
+    source_confidence: _builtins.float
+    fact_key: _builtins.str
+    version_of: _builtins.str
+    """The memory of which this is an earlier text."""
+    def __init__(
+        self,
+        *,
+        stability: _builtins.float = ...,
+        difficulty: _builtins.float = ...,
+        storage_strength: _builtins.float = ...,
+        retrieval_strength: _builtins.float = ...,
+        importance_level: _builtins.str = ...,
+        last_accessed_us: _builtins.int = ...,
+        reference_count: _builtins.int = ...,
+        last_referenced_us: _builtins.int = ...,
+        valence: _builtins.float = ...,
+        arousal: _builtins.float = ...,
+        emotion: _builtins.str = ...,
+        flashbulb: _builtins.bool = ...,
+        write_source: _builtins.str = ...,
+        data_source: _builtins.str = ...,
+        source_confidence: _builtins.float = ...,
+        fact_key: _builtins.str = ...,
+        version_of: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arousal", b"arousal", "data_source", b"data_source", "difficulty", b"difficulty", "emotion", b"emotion", "fact_key", b"fact_key", "flashbulb", b"flashbulb", "importance_level", b"importance_level", "last_accessed_us", b"last_accessed_us", "last_referenced_us", b"last_referenced_us", "reference_count", b"reference_count", "retrieval_strength", b"retrieval_strength", "source_confidence", b"source_confidence", "stability", b"stability", "storage_strength", b"storage_strength", "valence", b"valence", "version_of", b"version_of", "write_source", b"write_source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MemoryDetail: _TypeAlias = MemoryDetail  # noqa: Y015
 
 @_typing.final
 class MemoryRecord(_message.Message):
@@ -96,6 +177,7 @@ class MemoryRecord(_message.Message):
     VALUE_FIELD_NUMBER: _builtins.int
     TEMPORAL_TYPE_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
+    DETAIL_FIELD_NUMBER: _builtins.int
     memory_id: _builtins.str
     """UUID text."""
     session_id: _builtins.str
@@ -138,6 +220,8 @@ class MemoryRecord(_message.Message):
     def entities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
     def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___EvidenceSource]: ...
+    @_builtins.property
+    def detail(self) -> Global___MemoryDetail: ...
     def __init__(
         self,
         *,
@@ -173,10 +257,11 @@ class MemoryRecord(_message.Message):
         value: _builtins.str = ...,
         temporal_type: _builtins.str = ...,
         owner: _builtins.str = ...,
+        detail: Global___MemoryDetail | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["detail", b"detail", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "confidence", b"confidence", "created_at_us", b"created_at_us", "entities", b"entities", "extra_json", b"extra_json", "immutable", b"immutable", "importance", b"importance", "invalidated_at_us", b"invalidated_at_us", "kind", b"kind", "language", b"language", "memory_id", b"memory_id", "owner", b"owner", "pinned", b"pinned", "predicate", b"predicate", "recorded_at_us", b"recorded_at_us", "scope", b"scope", "session_id", b"session_id", "sources", b"sources", "status", b"status", "sub_tier", b"sub_tier", "subject", b"subject", "superseded_by", b"superseded_by", "temporal_type", b"temporal_type", "text", b"text", "tier", b"tier", "updated_at_us", b"updated_at_us", "utility", b"utility", "valid_from_us", b"valid_from_us", "valid_until_us", b"valid_until_us", "value", b"value", "variant_of", b"variant_of", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_count", b"access_count", "confidence", b"confidence", "created_at_us", b"created_at_us", "detail", b"detail", "entities", b"entities", "extra_json", b"extra_json", "immutable", b"immutable", "importance", b"importance", "invalidated_at_us", b"invalidated_at_us", "kind", b"kind", "language", b"language", "memory_id", b"memory_id", "owner", b"owner", "pinned", b"pinned", "predicate", b"predicate", "recorded_at_us", b"recorded_at_us", "scope", b"scope", "session_id", b"session_id", "sources", b"sources", "status", b"status", "sub_tier", b"sub_tier", "subject", b"subject", "superseded_by", b"superseded_by", "temporal_type", b"temporal_type", "text", b"text", "tier", b"tier", "updated_at_us", b"updated_at_us", "utility", b"utility", "valid_from_us", b"valid_from_us", "valid_until_us", b"valid_until_us", "value", b"value", "variant_of", b"variant_of", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

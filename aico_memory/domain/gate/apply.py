@@ -109,7 +109,7 @@ def _chained(new: Statement, decision: Decision, standing: Standing, figures: Me
         old = standing.item(memory_id)
         if before.get(segment.ids) == segment or (old is not None and old.status == "invalid"):
             continue
-        base = old or memory_of(segment.lead, figures.retention)
+        base = old or memory_of(segment.lead, figures.retention, weights=figures.confidence)
         memory = validity_on(base, segment, place.ids)
         if old is not None and old.immutable and _differs(old, memory):
             held = replace(decision, action="CANDIDATE", rule="immutable", reason="An immutable item would change",
@@ -199,7 +199,7 @@ def _unread(new: Statement, decision: Decision, standing: Standing, figures: Mem
 
 
 def _created(new: Statement, decision: Decision, figures: MemoryModelSettings, status: str = "active") -> Applied:
-    memory = memory_of(new, figures.retention, status)
+    memory = memory_of(new, figures.retention, status, figures.confidence)
     return Applied(decision, (_read(memory, new),), (_evidence(new, memory.memory_id),), statement=_kept(new, status))
 
 

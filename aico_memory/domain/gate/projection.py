@@ -7,14 +7,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from aico_memory.domain.gate.chain import Phase, Segment
+from aico_memory.domain.gate.score import method_of
 from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import OPEN, Evolution, Memory
+from aico_memory.domain.strength.confidence import source_weight
 from aico_memory.domain.strength.retention import encoded
 from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
-from aico_memory.settings.memory_model import RetentionSettings
+from aico_memory.settings.memory_model import ConfidenceSettings, RetentionSettings
+
+WEIGHTS = ConfidenceSettings()
 
 
-def memory_of(statement: Statement, retention: RetentionSettings, status: str = "active") -> Memory:
+def memory_of(
+    statement: Statement, retention: RetentionSettings, status: str = "active", weights: ConfidenceSettings = WEIGHTS
+) -> Memory:
     """The item that a statement makes. It was known when it was said, and it lasts from when it was received."""
     fact = statement.fact
     memory = Memory(
@@ -28,6 +34,7 @@ def memory_of(statement: Statement, retention: RetentionSettings, status: str = 
         valence=statement.valence, arousal=statement.arousal, emotion=statement.emotion, flashbulb=statement.flashbulb,
         pinned=statement.flashbulb, write_source=statement.write_source, data_source=DATA_SOURCE.get(statement.role, "system"),
         entities=fact.entities, speaker=statement.speaker, heard=statement.heard,
+        source_confidence=source_weight(method_of(fact, statement.role), weights),
     )  # fmt: skip
     return encoded(memory, retention)
 

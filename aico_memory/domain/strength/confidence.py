@@ -18,14 +18,20 @@ def base_confidence(stated: bool, figures: ConfidenceSettings) -> float:
     return figures.explicit if stated else figures.inferred
 
 
+def source_weight(method: str, figures: ConfidenceSettings) -> float:
+    """How far what was taken from a message in this way is trusted. Raises InvalidMessage for a method without a weight."""
+    if method not in METHODS:
+        raise InvalidMessage(f"{method!r} is no way to take an item from a message", f"Use one of {', '.join(METHODS)}.")
+    weight: float = getattr(figures, method)
+    return weight
+
+
 def written_confidence(base: float, method: str, statements: int, figures: ConfidenceSettings) -> float:
     """base · source weight · (1 + 0.1·(n − 1)), at most 1, for the n-th statement of it (specification 2).
 
     Raises InvalidMessage for a method without a weight.
     """
-    if method not in METHODS:
-        raise InvalidMessage(f"{method!r} is no way to take an item from a message", f"Use one of {', '.join(METHODS)}.")
-    weight: float = getattr(figures, method)
+    weight = source_weight(method, figures)
     return min(max(base * weight * (1 + figures.repetition * max(statements - 1, 0)), 0.0), 1.0)
 
 

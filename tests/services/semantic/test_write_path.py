@@ -43,6 +43,40 @@ def test_single_memories_and_lists_tell_how_an_item_is_read_and_a_record_is_not(
     assert not listed["record"].predicate
 
 
+def test_a_single_memory_tells_all_that_is_kept_of_it_and_so_does_explain(worker):
+    said = worker.tell(message("I live in Rome"))
+    (item,) = items(worker)
+    memory_id = str(uuid.UUID(bytes=item.memory.memory_id))
+    (got,) = worker.ask(semantic_pb2.GetMemory(user_id="ada", memory_ids=[memory_id])).records
+    (told,) = worker.ask(write_path_pb2.ExplainRequest(user_id="ada", memory_id=memory_id)).memories
+    for one in (got, told):
+        detail = one.detail
+        assert detail.stability == item.memory.stability > 0 and 1 <= detail.difficulty <= 10
+        assert detail.storage_strength == 1.0 and 0.99 < detail.retrieval_strength <= 1.0
+        assert (detail.importance_level, detail.emotion, detail.flashbulb) == ("low", "none", False)
+        assert (detail.write_source, detail.data_source, detail.fact_key) == ("formation", "user_message", item.memory.fact_key)
+        # A rule took it from the message.
+        assert detail.source_confidence == 0.8
+        (source,) = one.sources
+        assert (source.method, source.excerpt, source.event_id) == ("rule", "I live in Rome", said.event_id.bytes)
+        assert 0 < source.confidence < 1 and source.at_us > 0
+    (listed,) = (one for one in worker.ask(semantic_pb2.ListMemories(user_id="ada")).records if one.kind == "profile")
+    assert not listed.HasField("detail")
+
+
+def test_what_an_anchor_an_edit_and_a_deletion_answer_is_the_item_as_it_is_read(worker):
+    worker.say("I live in Rome")
+    memory_id = str(uuid.UUID(bytes=items(worker)[0].memory.memory_id))
+    for command in (
+        semantic_pb2.AnchorMemory(user_id="ada", memory_id=memory_id, pinned=True),
+        semantic_pb2.UpdateMemory(user_id="ada", memory_id=memory_id, text="I live in Oslo"),
+        semantic_pb2.InvalidateMemory(user_id="ada", memory_id=memory_id),
+    ):
+        (record,) = worker.answered(command).records
+        read = "Oslo" if "Oslo" in record.text else "Rome"
+        assert (record.subject, record.predicate, record.value) == ("user", "home_city", read)
+
+
 def test_a_change_ends_what_held_and_values_that_coexist_accumulate(worker):
     for text in ("I live in Rome", "I like tea", "I like coffee", "I moved to Oslo"):
         worker.say(text)

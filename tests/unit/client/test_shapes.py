@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import uuid
+from typing import Any
 
 from aico_memory.client.context_shapes import context_shape
 from aico_memory.client.operation_verbs import _behind
-from aico_memory.client.shapes import choice_shape, history_shape, memory_shape, message_shape, search_shape
+from aico_memory.client.shapes import choice_shape, detailed_shape, history_shape, memory_shape, message_shape, search_shape
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 
 EVENT = uuid.UUID("0198c0de-0000-7000-8000-000000000001")
@@ -46,6 +47,27 @@ def test_a_memory_names_its_evidence_and_takes_metadata_from_the_best_source() -
     ]
     assert memory["created_at"] == memory["valid_from"] == AT_TEXT
     assert memory["valid_until"] is None
+
+
+def test_a_memory_that_was_asked_for_by_itself_tells_strengths_use_feeling_and_provenance() -> None:
+    one = record()
+    one.sources[0].method, one.sources[0].confidence, one.sources[0].excerpt = "rule", 0.72, "I moved to Lisbon"
+    one.detail.CopyFrom(
+        semantic_pb2.MemoryDetail(
+            stability=2.5, difficulty=5, storage_strength=1, retrieval_strength=0.9, importance_level="low", emotion="joy",
+            reference_count=3, last_referenced_us=AT, data_source="user_message", write_source="formation",
+            source_confidence=0.8,
+        )
+    )  # fmt: skip
+    memory = detailed_shape(one)
+    assert memory["memory"] == "I moved to Lisbon" and memory["temporal_type"] == "persistent"
+    assert memory["strength"] == {"stability": 2.5, "difficulty": 5, "storage": 1, "retrieval": 0.9}
+    assert memory["use"] == {"accesses": 0, "last_accessed": None, "references": 3, "last_referenced": AT_TEXT}
+    assert memory["feeling"] == {"valence": 0, "arousal": 0, "emotion": "joy", "flashbulb": False}
+    assert memory["provenance"] == {"write_source": "formation", "data_source": "user_message", "source_confidence": 0.8}
+    assert (memory["importance_level"], memory["variant_of"], memory["fact_key"]) == ("low", None, None)
+    first: Any = memory["sources"][0]
+    assert (first["method"], first["confidence"], first["excerpt"]) == ("rule", 0.72, "I moved to Lisbon")
 
 
 def test_a_search_carries_timings_degraded_tiers_and_the_model() -> None:
