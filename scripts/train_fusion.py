@@ -62,7 +62,7 @@ def main() -> None:
         "provenance": {
             "kind": "learned",
             "model": "listwise logistic regression, weights of evidence not negative",
-            "data": "LoCoMo, 10 conversations, turns as messages",
+            "data": f"LoCoMo, {len(collections)} conversations, turns as messages",
             "questions": sum(len(own) for own in samples.values()),
             "split": "weights: all conversations; scores: each conversation by weights that have not seen it",
             "embedding": workshop.model,

@@ -24,18 +24,19 @@ def eligible(
     """Only what is active, in force and believed.
 
     `historical`: what was once true is asked for as well; `ahead`: what begins later is. A plan is made, however far ahead
-    it is carried out, and what answers the question is asked for.
+    it is carried out, and what answers the question is asked for, as much if it is over ("Where did I use to live?").
     """
     kept, dropped = [], Dropped()
     for item in items:
         over = bool(item.valid_until_us) and item.valid_until_us <= now_us
         once = item.status in ("active", "superseded", "expired", "disabled")
-        if item.status != "active" and not (historical and once):
+        past = historical or item.answers
+        if item.status != "active" and not (past and once):
             dropped.append((item.id, f"status: {item.status}"))
         elif item.status == "superseded" and 0 < item.valid_until_us <= item.valid_from_us:
             # A correction ends what it corrects where it began: it held at no time.
             dropped.append((item.id, "never_true"))
-        elif over and not historical:
+        elif over and not past:
             dropped.append((item.id, "expired"))
         elif not ahead and _is_announced(item, now_us):
             dropped.append((item.id, "not_yet"))

@@ -66,9 +66,20 @@ def test_every_item_is_kept_or_dropped_by_a_rule_once(found: list[ContextItem], 
 @given(items)
 def test_what_was_never_believed_never_comes_and_what_is_over_only_on_demand(found: list[ContextItem]) -> None:
     now, _ = eligible(found, least_confidence=0.5, historical=False, now_us=10)
-    assert all(one.status == "active" and not 0 < one.valid_until_us <= 10 for one in now)
+    assert all(one.answers or (one.status == "active" and not 0 < one.valid_until_us <= 10) for one in now)
+    assert {one.status for one in now}.isdisjoint({"candidate", "shadow", "invalid"})
     then, _ = eligible(found, least_confidence=0.5, historical=True, now_us=10)
     assert {one.status for one in then}.isdisjoint({"candidate", "shadow", "invalid"})
+
+
+def test_what_answers_is_asked_for_though_it_is_over_but_not_what_nobody_believes() -> None:
+    lived = item("lived", status="superseded", valid_from_us=1, valid_until_us=4, answers=True)
+    beside = item("beside", status="superseded", valid_from_us=1, valid_until_us=4)
+    wrong = item("wrong", status="invalid", answers=True)
+    kept, dropped = eligible([lived, beside, wrong], least_confidence=0.5, historical=False, now_us=10)
+    assert ([one.id for one in kept], dropped) == (
+        ["lived"], [("beside", "status: superseded"), ("wrong", "status: invalid")]
+    )  # fmt: skip
 
 
 def test_what_begins_later_comes_only_where_what_is_ahead_is_asked_for() -> None:
