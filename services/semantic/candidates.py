@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -38,6 +38,8 @@ from services.semantic.direct_recall import NOTHING, DirectRecall, Recalled
 _STARTS, _REACHED = 5, 20
 # Candidates between which likeness is told; the rest is far from any context.
 _COMPARED = 60
+# First matches of each question that may answer it though words of it are left open.
+_LEADING = 3
 # Messages told of each: enough to see which records an item repeats.
 _SOURCES = 8
 # Pinned constraints that take part where the hot tier does not.
@@ -95,7 +97,7 @@ class CandidateAnswers:
 
     def __init__(
         self, store: SemanticStore, retrieval: RetrievalReads, ranker: Ranker, recall: DirectRecall, gazetteer: Gazetteer,
-        identity: IdentitySettings, clock: Clock, vouched: Callable[[], int],
+        identity: IdentitySettings, clock: Clock, vouched: Callable[[], int], ignored: Set[str] | None = None,
     ) -> None:  # fmt: skip
         self._store = store
         self._retrieval = retrieval
@@ -106,6 +108,8 @@ class CandidateAnswers:
         self._clock = clock
         # Global sequence through which everything is applied and indexed.
         self._vouched = vouched
+        # Folded function words, of which an answer need not speak; None: an answer need not speak of anything.
+        self._ignored = ignored
 
     def candidates(self, event: Event) -> context_pb2.Candidates:
         """Ranked lists, one a question, and what else takes part. Raises InvalidMessage, AccessDenied."""
@@ -127,7 +131,7 @@ class CandidateAnswers:
         self._lists(answer, ranked, request.shares)
         found = {memory.memory_id: memory for memory in memories.values()}
         found.update((one.memory_id, one) for one in aside.recalled.memories)
-        answer.facts.extend(aside.recalled.results)
+        answer.facts.extend(self._answering(aside.recalled, ranked, len(request.questions)))
         answer.language = aside.recalled.language
         answer.timings.add(stage="facts", milliseconds=aside.milliseconds)
         started = time.perf_counter()
@@ -206,13 +210,32 @@ class CandidateAnswers:
         for stage, milliseconds in ranked.milliseconds.items():
             answer.timings.add(stage=stage, milliseconds=milliseconds)
 
+    def _answering(self, recalled: Recalled, ranked: Ranked, questions: int) -> Iterator[context_pb2.RecalledFact]:
+        """Those that speak of all that is asked, or are said by one of the first matches, as in a search.
+
+        "Where is the key?" is no question for where somebody lives, of whom alone it is known where they are.
+        """
+        leading = {
+            ranked.memories[key].memory_id for entries in ranked.lists[:questions] for key, _, _ in entries[:_LEADING]
+        }  # fmt: skip
+        open_words = recalled.left_over or (frozenset(),) * len(recalled.results)
+        doubted = [one.memory_id for one, left in zip(recalled.memories, open_words, strict=True) if left]
+        proofs = self._store.evidence(doubted) if doubted else {}
+        for fact, memory, left in zip(recalled.results, recalled.memories, open_words, strict=True):
+            said = {
+                derive_id(uuid.UUID(bytes=one.event_id), RECORD).bytes
+                for one in (proofs.get(memory.memory_id, ()) if left else ()) if len(one.event_id) == 16
+            }  # fmt: skip
+            if not left or leading & {memory.memory_id, *said}:
+                yield fact
+
     def _aside(
         self, aside: _Aside, request: context_pb2.CandidatesRequest, names: Sequence[str], scopes: Sequence[Scope], now_us: int
     ) -> None:
         """What needs no vector, while the model makes them."""
         started = time.perf_counter()
         if request.facts and request.questions:
-            aside.recalled = self._recall.recall(request, names, scopes, now_us)
+            aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored)
         aside.milliseconds = _since(started)
 
     def _graph(

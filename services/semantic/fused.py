@@ -39,6 +39,11 @@ _Read = Callable[[Sequence[Memory]], list[semantic_pb2.MemoryRecord]]
 _Records = Mapping[int, semantic_pb2.MemoryRecord]
 
 
+def says_nothing(languages: LanguageTable) -> frozenset[str]:
+    """Folded words of which what answers a question need not speak."""
+    return frozenset().union(*languages.function_words.values(), (SPEAKER, "s"))
+
+
 class FusedSearch:
     """Searches by ranking profile; safe from many threads."""
 
@@ -50,7 +55,7 @@ class FusedSearch:
         self._recall = recall
         self._settings = settings
         self._records = records
-        self._ignored = frozenset().union(*languages.function_words.values(), (SPEAKER, "s"))
+        self._ignored = says_nothing(languages)
 
     def search(
         self, message: semantic_pb2.SemanticQuery, view: View, limit: int, names: Sequence[str], read: _Read

@@ -30,6 +30,7 @@ from services.semantic.direct_recall import DirectRecall
 from services.semantic.embedding import BusEmbedder, Embedder
 from services.semantic.export import export_page
 from services.semantic.fact_verbs import FactVerbs
+from services.semantic.fused import says_nothing
 from services.semantic.indexer import Indexer
 from services.semantic.live_index import LiveIndex
 from services.semantic.maintenance import IndexMaintenance
@@ -153,7 +154,7 @@ class SemanticHandlers(Handlers):
         importance = Importance(store, lambda: self._live.current()[0])
         candidates = CandidateAnswers(
             store, retrieval, ranker, recall, self._rules.gazetteer, ports.settings.identity, ports.clock,
-            lambda: self.settled(store.cursor()[1]),
+            lambda: self.settled(store.cursor()[1]), says_nothing(self._rules.languages),
         )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(semantic_pb2.SemanticQuery).name: lambda event, _: answering.query(event),

@@ -21,6 +21,7 @@ from aico_memory.errors import AccessDenied
 from aico_memory.ids import new_id
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
+from aico_memory.models.language_tables import load_function_words
 from aico_memory.paths import find_home
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.recall import RecallSettings
@@ -29,6 +30,7 @@ from aico_memory.stores.semantic.twin_retrieval import TwinRetrieval
 from services.semantic.candidates import CandidateAnswers, Ranked
 from services.semantic.convert import id_text
 from services.semantic.direct_recall import DirectRecall
+from services.semantic.fused import says_nothing
 from tests.services.semantic.test_recalling import DAY, START, Memory
 from tests.stores.semantic.memories import ADA, a_memory
 
@@ -91,7 +93,7 @@ def answers(said: Memory, ranker: ByWords, tables: FormationTables) -> Candidate
     recall = DirectRecall(said.store, tables, RecallSettings(), "en")
     return CandidateAnswers(
         said.store, TwinRetrieval(said.store), ranker, recall, load_gazetteer(find_home()), IdentitySettings(),
-        FixedClock(from_us(NOW)), lambda: 7,
+        FixedClock(from_us(NOW)), lambda: 7, says_nothing(load_function_words(find_home())),
     )  # fmt: skip
 
 
@@ -102,6 +104,16 @@ def ask(answers: CandidateAnswers, *questions: str, user: str = "ana", **fields:
 
 def texts(answer: context_pb2.Candidates) -> dict[str, str]:
     return {record.memory_id: record.text for record in answer.records}
+
+
+def test_what_leaves_words_of_the_question_open_answers_only_where_its_message_is_among_the_first(
+    said: Memory, answers: CandidateAnswers
+) -> None:
+    said.say("I live in Leeds.", 0)
+    assert [fact.value for fact in ask(answers, "Where do I live?").facts] == ["Leeds"]
+    assert not ask(answers, "Where is the key of the boathouse?").facts
+    # A word that it does not speak of, and yet the best match.
+    assert [fact.value for fact in ask(answers, "Where do I live in the meantime?").facts] == ["Leeds"]
 
 
 def put(store: MemorySemanticStore, number: int, text: str, scope: Any = ADA, **fields: Any) -> str:
