@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aico_memory.domain.formation.acts import Speech, bare_value
 from aico_memory.domain.formation.attributes import LOCATION, PLAN, TIME, Found, restore
-from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.frames import Frame, shorten
 from aico_memory.domain.formation.german_endings import taken_apart
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -24,6 +24,11 @@ MAX_TEXT = 500
 # Stands for the newest value, whichever it is ("I switched to tea").
 NEWEST = "*"
 _DAY_US = 86_400_000_000
+# Where one will be is told with these, for as long as the sentence says.
+_STATES = frozenset({
+    "be", "have", "stay", "live", "sleep", "spend", "sein", "haben", "bleiben", "wohnen", "leben", "übernachten", "verbringen",
+    "schlafen", "ol", "kal", "otur", "yaşa", "konakla", "bulun", "geçir",
+})  # fmt: skip
 
 
 def judge(  # noqa: PLR0912, PLR0915
@@ -237,3 +242,14 @@ def is_to_come(frame: Frame, grammar: Grammar) -> bool:
     done = frame.past or frame.perfect or frame.begun or frame.ended or frame.negated
     thing = bool(frame.subject.noun and not frame.subject.name) or bool(set(frame.rest.split()) & grammar.words["lessons"])
     return announced and not done and not frame.times and not thing and frame.subject.owner != ""
+
+
+def is_only_planned(frame: Frame, made: Sequence[FormedFact]) -> bool:
+    """What one will do says no more than that: "I'm going to visit Rome" is no place where one is, and "I'll paint the kitchen
+    next week" tells of nothing that holds."""
+    done = frame.past or frame.perfect or frame.begun or frame.ended or frame.negated
+    if not frame.future or done or frame.subject.subject != SPEAKER or frame.verb in _STATES:
+        return False
+    # What has no known name is too weak to be kept as something that one does.
+    weak = all(fact.confidence_base <= WEAK for fact in made)
+    return bool(frame.times) if weak else all(fact.act == "assert" and fact.predicate == LOCATION for fact in made)

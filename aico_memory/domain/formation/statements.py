@@ -20,6 +20,7 @@ from aico_memory.domain.formation.habits import same_days, times_of, with_habits
 from aico_memory.domain.formation.in_parts import read_in_parts
 from aico_memory.domain.formation.judging import (
     NEWEST,
+    is_only_planned,
     is_to_come,
     judge,
     leaving,
@@ -232,7 +233,7 @@ def _hold(text: str, phrases: Sequence[TimePhrase]) -> str:
     return squeeze("".join([*parts, text[at:]]))
 
 
-def _facts(
+def _facts(  # noqa: PLR0912
     frame: Frame, speech: Speech, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
     tables: FormationTables, said_at_us: int, sentence: str, result: Statements, recent: Sequence[str],
 ) -> list[FormedFact]:  # fmt: skip
@@ -291,6 +292,10 @@ def _facts(
         ):
             made.append(fact)
             result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
+    if is_only_planned(frame, made):
+        del result.trace[len(result.trace) - len(made) :]
+        result.plans.append(plan_of(frame, phrases, raw, grammar, said_at_us, sentence, tables.form.foresight_days))
+        return []
     if not made and frame.negated and frame.ended and frame.subject.subject == "user":
         made = list(gone_by_name(frame, grammar, said_at_us, sentence))
     result.facts.extend(made)
