@@ -50,6 +50,8 @@ class DateCue:
     days: frozenset[int] = frozenset()
     # Or an interval [from, until) in Unix microseconds, where it names a time from where it stands; (0, 0): none.
     span: tuple[int, int] = (0, 0)
+    # The question names nothing else: what was said in the month is meant, not what may be told of it later.
+    alone: bool = field(default=False, compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.years or self.months or self.span[1])
@@ -173,7 +175,7 @@ def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArr
     if cue.months:
         named = np.isin(month, list(cue.months))
         after = np.isin((month - 2) % 12 + 1, list(cue.months)) & (days <= MONTH_TAIL_DAYS)
-        inside &= named | after
+        inside &= named if cue.alone else named | after
         for later in range(DAYS_AFTER + 1):
             back = (moments - np.timedelta64(later * _DAY_US, "us")).astype("datetime64[D]")
             of_month = (back - back.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1

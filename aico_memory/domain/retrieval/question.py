@@ -87,7 +87,7 @@ def read_question(
         date = replace(date, span=named.span)
     if date and not _content(tables.cues.beside_dates(bare, named.phrases), language, ignored):
         # "What did we do in July?" asks for what was said then, not for what speaks of July.
-        found = [word for word in found if word.weight < 1.0]
+        found, date = [word for word in found if word.weight < 1.0], replace(date, alone=True)
     return Question(
         text=text,
         vector_text=bare,

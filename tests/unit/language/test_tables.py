@@ -36,7 +36,8 @@ def test_twelve_languages_are_shipped_and_each_speaks_for_every_intent() -> None
     [
         ("Hi!", "greeting"), ("guten Morgen", "greeting"), ("Merhaba", "greeting"), ("你好", "greeting"),
         ("こんにちは！", "greeting"), ("Привет", "greeting"), ("مرحبا", "greeting"), ("¡Hola!", "greeting"),
-        ("ok, thanks!", "acknowledgement"), ("Ja", "acknowledgement"), ("teşekkür ederim", "acknowledgement"),
+        ("ok, thanks!", "acknowledgement"), ("Ja", "acknowledgement"), ("danke dir", "acknowledgement"),
+        ("teşekkür ederim", "acknowledgement"),
         ("d'accord", "acknowledgement"), ("D’accord, merci", "acknowledgement"), ("好的", "acknowledgement"),
         ("/help", "command"), ("/reset now", "command"), ("👍", "empty"), ("...", "empty"), ("  ", "empty"),
     ],

@@ -144,6 +144,16 @@ def test_what_is_told_a_little_later_is_near_the_date_too():
     assert (inside.tolist(), on_day.tolist()) == ([1, 1, 1, 1, 0], [0, 1, 1, 0, 0])
 
 
+def test_what_is_told_after_a_month_is_near_it_unless_the_month_is_all_that_is_asked_for(tables):
+    days = [datetime(2023, month, day, tzinfo=UTC) for month, day in ((3, 1), (3, 31), (4, 5), (4, 20))]
+    said = np.array([int(day.timestamp() * 1e6) for day in days], dtype=np.int64)
+    found = [
+        nearness(read(tables, text).date, said)[0].tolist()
+        for text in ("What did we paint in March?", "What happened in March?")
+    ]
+    assert found == [[1, 1, 1, 0], [1, 1, 0, 0]]
+
+
 @pytest.mark.parametrize(
     ("text", "span"),
     [
