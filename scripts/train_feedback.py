@@ -1,8 +1,9 @@
 """Train the feedback classifier for an embedding model: `python scripts/train_feedback.py [--home HOME] [--check]`.
 
 Embeds the phrases of `config/feedback` with the model of the settings, chooses by cross-validation how spelling and
-embedding are weighed, and writes the weights into `config/feedback/trained` of the code, or with `--home` into that of a
-home. With `--check` nothing is written, and weights that were trained on other phrases fail.
+embedding are weighed and from which chance on a complaint counts, and writes weights and threshold into
+`config/feedback/trained` of the code, or with `--home` into that of a home. With `--check` nothing is written, and
+weights that were trained on other phrases fail.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from aico_memory.domain.feedback.phrases import CATEGORIES
-from aico_memory.domain.feedback.validation import ALIKE, FOLDS, choose, cross_validate, train, truth_of
+from aico_memory.domain.feedback.validation import ALIKE, FOLDS, calibrate, choose, cross_validate, train, truth_of
 from aico_memory.models.calibration import file_name
 from aico_memory.models.config_files import read_mapping
 from aico_memory.models.feedback_tables import TRAINED, digest_of, load_phrases, write_meaning
@@ -42,6 +43,7 @@ def main() -> int:
         embedder.close()
     crossed = cross_validate(phrases, vectors, languages, figures.penalty, figures.meaning_penalty)
     meaning, reached = train(phrases, vectors, crossed, account.fingerprint, account.model, languages, figures.meaning_penalty)
+    meaning, acted, held_out = calibrate(phrases, crossed, meaning, figures.precision)
     _, sharpness, alone = choose(crossed.spelling, 0 * crossed.spelling, truth_of(phrases))
     provenance = {
         "made_by": "scripts/train_feedback.py",
@@ -51,11 +53,18 @@ def main() -> int:
         "cross_validation": f"{FOLDS} parts, phrases whose spelling has a cosine above {ALIKE} never apart",
         "penalties": {"spelling": figures.penalty, "meaning": figures.meaning_penalty},
         "categories": list(CATEGORIES),
+        "threshold": {
+            "wanted_precision": figures.precision,
+            "on_phrases_left_out": asdict(acted),
+            "by_the_other_half": asdict(held_out),
+        },
         "left_out": {name: asdict(one) for name, one in reached.items()} | {"spelling_alone": asdict(alone)},
     }
     path = folder / file_name(account.fingerprint)
     write_meaning(path, meaning, provenance)
-    sys.stdout.write(f"{path}\n{provenance['left_out']}\nsharpness of the spelling alone: {sharpness}\n")
+    sys.stdout.write(
+        f"{path}\n{provenance['left_out']}\n{provenance['threshold']}\nsharpness of the spelling alone: {sharpness}\n"
+    )
     return 0
 
 

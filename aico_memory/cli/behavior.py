@@ -166,6 +166,8 @@ def classify(
     def show(data: dict[str, Any]) -> None:
         ranked = sorted(data["scores"].items(), key=lambda item: -item[1])
         face.table(("category", "score"), [[name, f"{score:.3f}"] for name, score in ranked])
+        acted = ", ".join(data["matching"]) or "nothing"
+        face.out.print(f"acted on: {acted} (from {escape(data['calibration'])})")
         face.out.print(f"[dim]language {escape(data['language'])}, answered by {escape(data['answered_by'])}[/]")
 
     face.show(found, show)

@@ -41,6 +41,9 @@ class FeedbackReading(TypedDict):
     language: str
     # spelling, or spelling and the embedding model.
     answered_by: str
+    # From which chance on a complaint is acted on, and for which model that was calibrated; or that its model is not.
+    threshold: float
+    calibration: str
 
 
 class Undone(TypedDict):
@@ -74,6 +77,8 @@ class FeedbackVerbs:
             "matching": list(answer.matching),
             "language": answer.language,
             "answered_by": answer.answered_by,
+            "threshold": answer.threshold,
+            "calibration": answer.calibration,
         }
 
     async def feedback_list(self, user_id: str, limit: int = 100, after: str | uuid.UUID | None = None) -> list[dict[str, Any]]:

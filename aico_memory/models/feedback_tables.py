@@ -64,6 +64,7 @@ def write_meaning(path: Path, meaning: Meaning, provenance: Mapping[str, Any]) -
         "fingerprint": meaning.fingerprint,
         "model": meaning.model,
         "languages": list(meaning.languages),
+        "threshold": meaning.threshold,
         "provenance": dict(provenance),
         "spoken": _voice_data(meaning.spoken),
         "foreign": None if meaning.foreign is None else _voice_data(meaning.foreign),
@@ -79,13 +80,16 @@ def digest_of(phrases: Sequence[Phrase]) -> str:
 
 
 def _meaning_of(content: Mapping[str, Any]) -> Meaning:
-    foreign = content["foreign"]
+    foreign, threshold = content["foreign"], content.get("threshold")
+    if threshold is not None and not 0.0 <= float(threshold) <= 1.0:
+        raise ValueError(f"threshold is {threshold}; it is a chance of 0 to 1")
     return Meaning(
         fingerprint=str(content["fingerprint"]),
         model=str(content["model"]),
         languages=tuple(map(str, content["languages"])),
         spoken=_voice_of(content["spoken"]),
         foreign=None if foreign is None else _voice_of(foreign),
+        threshold=None if threshold is None else float(threshold),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -184,7 +184,18 @@ class FeedbackTextSettings(Section):
         7.0, gt=0, le=100, description="Factor on the scores of the spelling alone before they become chances."
     )
     threshold: float = Field(
-        0.35, ge=0, le=1, description="A text moves preferences by the categories that are at least this likely."
+        0.35,
+        ge=0,
+        le=1,
+        description="A text that the spelling alone sorted moves preferences by the categories that are at least this likely.",
+    )
+    thresholds: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict,
+        description="The same where an embedding model helped, by its fingerprint; left out: what was calibrated for it "
+        "(config/feedback/trained).",
+    )
+    precision: float = Field(
+        0.7, gt=0, lt=1, description="Share of what is acted on that is to be right, by which a threshold is calibrated."
     )
     model_wait_ms: int = Field(
         4000, ge=1, le=60_000, description="Wait for the embedding of one text, in ms; then its spelling alone answers."

@@ -48,7 +48,9 @@ def edit(
     )  # fmt: skip
     if message.HasField("free_text"):
         sealed = sealer.seal(message.free_text.encode(), text_context(message.event_id)) if message.free_text else None
-        changed = replace(changed, sealed_text=sealed, categories=None, classified_us=None, classified_by="")
+        changed = replace(
+            changed, sealed_text=sealed, categories=None, classified_us=None, classified_by="", text_threshold=None
+        )
     rows.change_feedback(changed)
     reward_again(rows, user, [(changed.request_id, changed.skill_id)])
     left = fold_again(rows, user, catalogue, rules, signal_step, stated_weight)

@@ -54,7 +54,7 @@ class LearningRules:
     content_weight: float
     # Part of the way an own skill's style follows the preference per thumb up.
     dimension_rate: float
-    # A text counts by the categories that are at least this likely.
+    # A text of which no threshold is kept counts by the categories that are at least this likely.
     text_threshold: float
 
 

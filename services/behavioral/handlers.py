@@ -144,7 +144,7 @@ class BehavioralHandlers(Handlers):
         )  # fmt: skip
         figures = settings.feedback_text
         self._texts = FeedbackTexts(
-            store, self._ask, figures, lambda: load_classifier(ports.home, figures), self._reader_of, self._rules
+            store, self._ask, figures, lambda: load_classifier(ports.home, figures), self._reader_of, self._rules, ports.log
         )
         self._nights = Nights(ports, self._texts, self._tastes, catalogue, fragments, self._measuring)
         self._commands |= dict.fromkeys((nights.LEARN_NOW, nights.LEARN), self._nights.learn)
@@ -207,6 +207,7 @@ class BehavioralHandlers(Handlers):
             "adjustments": adjusted,
             "skills": len(self._catalogue),
             "policy": self._settings.policy,
+            "feedback_text": self._texts.calibration,
             "model_answers": self._situations.model_is_well,
             "rows": counts,
         }

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, Vector, clamp
 from aico_memory.domain.behavioral.evidence import CONTENT, Cell, Wish, wishes_of, wishes_of_text, with_wish
-from aico_memory.domain.behavioral.records import FeedbackRecord
+from aico_memory.domain.behavioral.records import FeedbackRecord, counting_from
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.feedback.classifier import matching
 from aico_memory.errors import SkillNotFound
@@ -55,7 +55,7 @@ def move_by_text(
     """
     if record.reward > 0 or record.categories is None:
         return False
-    said = matching(record.categories, rules.text_threshold)
+    said = matching(record.categories, counting_from(record, rules.text_threshold))
     of_reason = wishes_of(record.reason, dimensions) if record.reward < 0 else {}
     wishes = wishes_of_text(said, of_reason, dimensions)
     if not wishes:

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import Message
 
@@ -32,12 +32,16 @@ from services.behavioral.feedback import LearningRules, dimensions_of, text_cont
 from services.behavioral.signals import move_by_text
 from services.behavioral.topic_vectors import rows_of
 
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
 Ask = Callable[[Message, float], "Future[Any]"]
 # So many texts go to the model at once.
 _TEXTS = 64
 # Digits of a stored chance: beyond them batches of the model differ.
 _DIGITS = 3
 UNREADABLE = "unreadable"
+NOT_ASKED = "no text was sorted yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,9 @@ class FeedbackTexts:
 
     def __init__(
         self, store: BehavioralStore, ask: Ask, settings: FeedbackTextSettings, load: Callable[[], FeedbackClassifier],
-        sealer_of: Callable[[str], Sealer], rules: LearningRules,
+        sealer_of: Callable[[str], Sealer], rules: LearningRules, log: FilteringBoundLogger,
     ) -> None:  # fmt: skip
+        self._log = log
         self._rules = rules
         self._store = store
         self._ask = ask
@@ -74,6 +79,8 @@ class FeedbackTexts:
         self._classifier: FeedbackClassifier | None = None
         self._embedded: dict[uuid.UUID, _Embedded] = {}
         self._model_is_well = True
+        self._calibration = NOT_ASKED
+        self._warned: set[str] = set()
 
     def classify(self, event: Event, ports: Ports) -> Message:
         """Sort the text of a request; nothing is stored."""
@@ -82,10 +89,16 @@ class FeedbackTexts:
         (embedded,) = self._embed([message.text], patience / 1000, interactive=True)
         self._model_is_well = embedded.vector is not None
         found = self._sort(message.text, message.language, embedded)
+        threshold, calibration = self._threshold(found, embedded)
         return behavioral_pb2.TextCategories(
-            scores=found.scores, category=found.category, matching=matching(found.scores, self._settings.threshold),
-            language=found.language, answered_by=found.answered_by,
+            scores=found.scores, category=found.category, matching=matching(found.scores, threshold),
+            language=found.language, answered_by=found.answered_by, threshold=threshold, calibration=calibration,
         )  # fmt: skip
+
+    @property
+    def calibration(self) -> str:
+        """Where the threshold of the text sorted last is from."""
+        return self._calibration
 
     def prepare(self, given: Sequence[Event]) -> None:
         """Embed what waits in the store and what came with the feedback events of the same batch."""
@@ -110,16 +123,17 @@ class FeedbackTexts:
         at_us = event.occurred_us
         text = self._opened(record)
         if not text:
-            rows.classified(record.event_id, {}, at_us, UNREADABLE)
+            rows.classified(record.event_id, {}, at_us, UNREADABLE, None)
             return False
         found = self._sort(text, "", self._embedded[record.event_id])
         scores = {name: round(score, _DIGITS) for name, score in found.scores.items()}
-        rows.classified(record.event_id, scores, at_us, found.answered_by)
+        threshold, _ = self._threshold(found, self._embedded[record.event_id])
+        rows.classified(record.event_id, scores, at_us, found.answered_by, threshold)
         try:
             dimensions = dimensions_of(rows, record.user, record.skill_id, catalogue)
         except SkillNotFound:
             return False
-        told = replace(record, categories=scores)
+        told = replace(record, categories=scores, text_threshold=threshold)
         if not move_by_text(rows, told, dimensions, self._rules, signal_step, at_us):
             return False
         rows.put_user(record.user, replace(rows.user(record.user), revision=event.event_id.hex))
@@ -140,6 +154,25 @@ class FeedbackTexts:
             if self._classifier is None:
                 self._classifier = self._load()
         return self._classifier.sort(text, language, embedded.vector, embedded.fingerprint)
+
+    def _threshold(self, found: Sorted, embedded: _Embedded) -> tuple[float, str]:
+        """What is set for the model that answered, else what was calibrated for it; of the spelling alone its own.
+
+        With words on where it is from.
+        """
+        fingerprint = embedded.fingerprint
+        if found.threshold is not None:
+            told = self._settings.thresholds.get(fingerprint)
+            threshold = found.threshold if told is None else told
+            self._calibration = f"{threshold:g}, {'calibrated' if told is None else 'set'} for {fingerprint}"
+            return threshold, self._calibration
+        lack = self._classifier.lack_of(fingerprint) if self._classifier is not None and fingerprint else ""
+        why = f"{fingerprint} is not calibrated: {lack}" if lack else "no embedding was at hand"
+        if lack and fingerprint not in self._warned:
+            self._warned.add(fingerprint)
+            self._log.warning("feedback text without the embedding model", model=fingerprint, reason=lack)
+        self._calibration = f"{self._settings.threshold:g}, of the spelling alone; {why}"
+        return self._settings.threshold, self._calibration
 
     def _embed(self, texts: Sequence[str], seconds: float, interactive: bool) -> list[_Embedded]:
         """In the order of the texts; what does not come in time is left out."""

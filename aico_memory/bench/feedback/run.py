@@ -74,7 +74,7 @@ def run_feedback(
         (name == one.category, 1)
         for one, found in zip(sentences, fused, strict=True)
         for name in CATEGORIES
-        if name != NONE and found.scores[name] >= threshold
+        if name != NONE and found.scores[name] >= (threshold if found.threshold is None else found.threshold)
     ]
     complaints = sum(one.category != NONE for one in sentences)
     right = sum(hit for hit, _ in acted)

@@ -622,11 +622,16 @@ class TextCategories(_message.Message):
     MATCHING_FIELD_NUMBER: _builtins.int
     LANGUAGE_FIELD_NUMBER: _builtins.int
     ANSWERED_BY_FIELD_NUMBER: _builtins.int
+    THRESHOLD_FIELD_NUMBER: _builtins.int
+    CALIBRATION_FIELD_NUMBER: _builtins.int
     category: _builtins.str
     """The likeliest."""
     language: _builtins.str
     answered_by: _builtins.str
     """spelling, or spelling and the embedding model."""
+    threshold: _builtins.float
+    """From which chance on a complaint is acted on, and for which model that was calibrated; or that its model is not."""
+    calibration: _builtins.str
     @_builtins.property
     def scores(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """All of too_verbose, too_brief, wrong_tone, not_helpful, incorrect_info, none: 0..1, together 1."""
@@ -643,10 +648,12 @@ class TextCategories(_message.Message):
         matching: _abc.Iterable[_builtins.str] | None = ...,
         language: _builtins.str = ...,
         answered_by: _builtins.str = ...,
+        threshold: _builtins.float = ...,
+        calibration: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "category", b"category", "language", b"language", "matching", b"matching", "scores", b"scores"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answered_by", b"answered_by", "calibration", b"calibration", "category", b"category", "language", b"language", "matching", b"matching", "scores", b"scores", "threshold", b"threshold"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

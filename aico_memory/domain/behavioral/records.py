@@ -87,6 +87,13 @@ class FeedbackRecord:
     categories: Mapping[str, float] | None = None
     classified_us: int | None = None
     classified_by: str = ""
+    # From which chance on a category counts: that of the model which sorted the text.
+    text_threshold: float | None = None
+
+
+def counting_from(record: FeedbackRecord, otherwise: float) -> float:
+    """The chance from which on what the text says counts; `otherwise` where none is kept."""
+    return otherwise if record.text_threshold is None else record.text_threshold
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS, Vector, clamp
 from aico_memory.domain.behavioral.evidence import wishes_of, wishes_of_text
 from aico_memory.domain.behavioral.proposals import Fragments
-from aico_memory.domain.behavioral.records import NO_CONSENT, FeedbackRecord
+from aico_memory.domain.behavioral.records import NO_CONSENT, FeedbackRecord, counting_from
 from aico_memory.domain.behavioral.skill import Skill
 from aico_memory.domain.feedback.classifier import matching
 
@@ -24,7 +24,7 @@ class RefinementFigures:
     step: float = 0.2
     # Most dimensions that are spoken of at once.
     sentences: int = 5
-    # A text counts by the categories that are at least this likely.
+    # A text of which no threshold is kept counts by the categories that are at least this likely.
     text_threshold: float = 0.35
 
 
@@ -72,7 +72,9 @@ def _wishes(record: FeedbackRecord, dimensions: Vector, threshold: float) -> dic
     if record.reward > 0:
         return {}
     found = wishes_of(record.reason, dimensions) if record.reward < 0 else {}
-    for name, way in wishes_of_text(matching(record.categories or {}, threshold), found, dimensions).items():
+    for name, way in wishes_of_text(
+        matching(record.categories or {}, counting_from(record, threshold)), found, dimensions
+    ).items():
         found[name] = found.get(name, 0) + way
     return found
 

@@ -23,6 +23,8 @@ class Sorted:
     scores: Mapping[str, float]
     language: str
     answered_by: str
+    # Chance from which on a complaint counts, calibrated for the model that answered; None where the spelling did alone.
+    threshold: float | None = None
 
     @property
     def category(self) -> str:
@@ -44,27 +46,32 @@ class FeedbackClassifier:
         # Of the spelling alone.
         self._sharpness = sharpness
 
-    def knows(self, fingerprint: str) -> bool:
-        """Whether weights were trained for this embedding model."""
-        return fingerprint in self._meanings
+    def lack_of(self, fingerprint: str) -> str:
+        """What keeps this embedding model from being asked: no weights, or no threshold of its own; "" where nothing does."""
+        meaning = self._meanings.get(fingerprint)
+        if meaning is None:
+            return "nothing was trained for it"
+        return "" if meaning.threshold is not None else "its weights hold no threshold"
 
     def sort(self, text: str, language: str = "", vector: Floats | None = None, fingerprint: str = "") -> Sorted:
         """The chances of a text. `language`: ISO 639-1, "" or an unknown one: guessed by the spelling.
 
         `vector`: the text's embedding of unit length by the model of `fingerprint`; without one, or for a model that
-        nothing was trained for, the spelling alone answers. What holds no letter and no digit says nothing.
+        nothing was trained or calibrated for, the spelling alone answers: no model counts by another's threshold. What
+        holds no letter and no digit says nothing.
         """
         if not any(letter.isalnum() for letter in text):
             return Sorted({name: float(name == NONE) for name in CATEGORIES}, language, SPELLING)
         known = language if language in self._spelling.languages else self._spelling.language(text)
-        scores, sharpness, answered_by = self._spelling.scores(text), self._sharpness, SPELLING
+        scores, sharpness, answered_by, threshold = self._spelling.scores(text), self._sharpness, SPELLING, None
         meaning = self._meanings.get(fingerprint)
-        if vector is not None and meaning is not None:
+        if vector is not None and meaning is not None and meaning.threshold is not None:
             voice = meaning.voice(known)
             scores = scores + voice.share * voice.linear.scores(vector)
-            sharpness, answered_by = voice.sharpness, f"{SPELLING} + {meaning.model}"
+            sharpness, answered_by, threshold = voice.sharpness, f"{SPELLING} + {meaning.model}", meaning.threshold
         chances = softmax(scores, sharpness)
-        return Sorted({name: float(chance) for name, chance in zip(CATEGORIES, chances, strict=True)}, known, answered_by)
+        named = {name: float(chance) for name, chance in zip(CATEGORIES, chances, strict=True)}
+        return Sorted(named, known, answered_by, threshold)
 
 
 def softmax(scores: Floats, sharpness: float) -> Floats:

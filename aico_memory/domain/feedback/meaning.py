@@ -46,6 +46,8 @@ class Meaning:
     languages: tuple[str, ...]
     spoken: Voice
     foreign: Voice | None
+    # Chance (0..1) from which on a complaint counts, calibrated for this model; None: it is not.
+    threshold: float | None = None
 
     def voice(self, language: str) -> Voice:
         """What holds for a text of this language; an unknown language is a spoken one."""

@@ -6,7 +6,7 @@ Near-duplicates never stand on both sides: phrases that are spelled alike, in wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,13 +15,14 @@ import numpy.typing as npt
 from aico_memory.domain.feedback.classifier import softmax
 from aico_memory.domain.feedback.grams import Floats, Grams
 from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice, empty_linear, fit_linear
-from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase
+from aico_memory.domain.feedback.phrases import CATEGORIES, NONE, Phrase
 from aico_memory.domain.feedback.spelling import Spelling
 
 FOLDS: Final = 6
 # Cosine of the spelling from which two phrases are one group.
 ALIKE: Final = 0.6
 SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
+THRESHOLDS: Final = tuple(round(0.05 + 0.01 * step, 2) for step in range(91))
 SHARPNESSES: Final = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
 _BLOCK: Final = 512
 Mask = npt.NDArray[np.bool_]
@@ -34,6 +35,15 @@ class Crossed:
     spelling: Floats
     spoken: Floats
     foreign: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """What a threshold leads to: share of what is acted on that is right, and share of the complaints that are reached."""
+
+    threshold: float
+    precision: float
+    reached: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +116,50 @@ def train(
             share, sharpness, reached[name] = choose(crossed.spelling[mask], scores[mask], truth[mask])
             voices[name] = Voice(linear_of(phrases, vectors, mask, penalty), share, sharpness)
     return Meaning(fingerprint, model, tuple(languages), voices["spoken"], voices.get("foreign")), reached
+
+
+def calibrate(phrases: Sequence[Phrase], crossed: Crossed, meaning: Meaning, wanted: float) -> tuple[Meaning, Acting, Acting]:
+    """The weights with their threshold, what it reaches, and what the thresholds of each half reach on the other half.
+
+    All on phrases that were left out; those that are spelled alike are in one half.
+    """
+    truth, speaks = truth_of(phrases), spoken_mask(phrases, meaning.languages)
+    chances = _chances(crossed.spelling, crossed.spoken, meaning.spoken)
+    if meaning.foreign is not None:
+        chances = np.where(speaks[:, None], chances, _chances(crossed.spelling, crossed.foreign, meaning.foreign))
+    half = groups(phrases) % 2 == 0
+    both = [
+        acting(chances[other], truth[other], threshold_of(chances[one], truth[one], wanted))
+        for one, other in ((half, ~half), (~half, half))
+    ]
+    held_out = Acting(
+        *(round(sum(getattr(one, name) for one in both) / 2, 4) for name in ("threshold", "precision", "reached"))
+    )
+    found = acting(chances, truth, threshold_of(chances, truth, wanted))
+    return replace(meaning, threshold=found.threshold), found, held_out
+
+
+def threshold_of(chances: Floats, truth: npt.NDArray[np.int64], wanted: float) -> float:
+    """The least of THRESHOLDS from which on `wanted` (0..1) of what is acted on is right, else the one that is right most.
+
+    Shapes (n, k), (n,).
+    """
+    every = [acting(chances, truth, threshold) for threshold in THRESHOLDS]
+    enough = [one for one in every if one.precision >= wanted]
+    return min(one.threshold for one in enough) if enough else max(every, key=lambda one: one.precision).threshold
+
+
+def acting(chances: Floats, truth: npt.NDArray[np.int64], threshold: float) -> Acting:
+    """Of every complaint that is at least that likely. Shapes (n, k), (n,)."""
+    complaints = [place for place, name in enumerate(CATEGORIES) if name != NONE]
+    acted = chances[:, complaints] >= threshold
+    right = int((acted & (truth[:, None] == complaints)).sum())
+    of_them = int(np.isin(truth, complaints).sum())
+    return Acting(threshold, round(right / max(1, int(acted.sum())), 4), round(right / max(1, of_them), 4))
+
+
+def _chances(spelling: Floats, meaning: Floats, voice: Voice) -> Floats:
+    return softmax(spelling + voice.share * meaning, voice.sharpness)
 
 
 def truth_of(phrases: Sequence[Phrase]) -> npt.NDArray[np.int64]:

@@ -63,8 +63,10 @@ class LearningRows(Protocol):
     def unclassified(self, limit: int) -> list[FeedbackRecord]:
         """Feedback with a text that was not sorted yet, of people with consent, in the order it was applied."""
 
-    def classified(self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str) -> None:
-        """Keep what its text says; it is sorted now."""
+    def classified(
+        self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
+    ) -> None:
+        """Keep what its text says, and from which chance on that counts; it is sorted now."""
 
     def active_prior(self) -> PriorRecord | None:
         """The one that is used; None: the shipped one is."""

@@ -77,8 +77,10 @@ class SqlLearningRows:
     def unclassified(self, limit: int) -> list[FeedbackRecord]:
         return [sql.feedback_of(row) for row in self._connection.execute(sql.UNCLASSIFIED, (limit,))]
 
-    def classified(self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str) -> None:
-        row = (sql.packed_categories(categories), at_us, answered_by, event_id.bytes)
+    def classified(
+        self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
+    ) -> None:
+        row = (sql.packed_categories(categories), at_us, answered_by, threshold, event_id.bytes)
         self._connection.execute(sql.CLASSIFIED, row)
 
     def active_prior(self) -> PriorRecord | None:

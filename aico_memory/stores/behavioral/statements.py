@@ -24,7 +24,7 @@ SELECTION = (
 FEEDBACK = (
     "user_id, event_id, message_id, skill_id, reward, at_us, bucket, status, skill_updated, new_confidence, reason, "
     "sealed_text, request_id, is_exploration, intent, sentiment, time_of_day, undone_us, signalled_us, "
-    "categories, classified_us, classified_by"
+    "categories, classified_us, classified_by, text_threshold"
 )
 TRAJECTORY = (
     "user_id, request_id, conversation_id, turn, skill_id, is_exploration, at_us, sealed_input, sealed_response, reward, "
@@ -132,7 +132,7 @@ WHERE sealed_text IS NOT NULL AND categories IS NULL AND undone_us IS NULL
     AND user_id IN (SELECT user_id FROM users WHERE behavioral = 1)
 ORDER BY position LIMIT ?
 """
-CLASSIFIED = "UPDATE feedback SET categories = ?, classified_us = ?, classified_by = ? WHERE event_id = ?"
+CLASSIFIED = "UPDATE feedback SET categories = ?, classified_us = ?, classified_by = ?, text_threshold = ? WHERE event_id = ?"
 PUT_STATED = "INSERT OR REPLACE INTO stated_styles (user_id, dimensions) VALUES (?, ?)"
 # Bytes of one row beside its texts and vectors.
 ROW = 64
@@ -227,7 +227,7 @@ def feedback_row(record: FeedbackRecord) -> tuple[object, ...]:
         record.status, int(record.skill_updated), record.new_confidence, record.reason, record.sealed_text,
         record.request_id, int(record.is_exploration), record.intent, record.sentiment, record.time_of_day,
         record.undone_us, record.signalled_us, packed_categories(record.categories), record.classified_us,
-        record.classified_by,
+        record.classified_by, record.text_threshold,
     )  # fmt: skip
 
 

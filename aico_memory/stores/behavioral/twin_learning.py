@@ -148,9 +148,13 @@ class MemoryLearningRows:
         )  # fmt: skip
         return [one for one, _ in zip(waiting, range(limit), strict=False)]
 
-    def classified(self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str) -> None:
+    def classified(
+        self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
+    ) -> None:
         standing = self._tables.feedback[event_id]
-        after = replace(standing, categories=dict(categories), classified_us=at_us, classified_by=answered_by)
+        after = replace(
+            standing, categories=dict(categories), classified_us=at_us, classified_by=answered_by, text_threshold=threshold
+        )
         self._tables.feedback[event_id] = after
 
     def active_prior(self) -> PriorRecord | None:

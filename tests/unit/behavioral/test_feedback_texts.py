@@ -1,6 +1,7 @@
 """Over the worker's handlers: what people wrote is sorted at night, moves preferences once, and can be taken back."""
 
 import json
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from aico_memory.settings import Settings
 from aico_memory.settings.behavioral import FeedbackTextSettings
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
+from services.behavioral.texts import NOT_ASKED
 from tests.unit.behavioral.worker import START_US, Worker
 
 NIGHT = behavioral_pb2.ClassifyFeedback(firing_id="night-1")
@@ -188,21 +190,64 @@ def test_without_a_model_the_spelling_answers_and_says_so(worker):
     assert (answer.category, answer.answered_by) == ("too_verbose", SPELLING)
 
 
-def test_a_model_that_weights_were_trained_for_is_heard(worker, monkeypatch):
-    def embedded(message, *_, **__):
-        from concurrent.futures import Future
+@pytest.fixture
+def heard(worker, monkeypatch):
+    """The worker beside an embedding model of this fingerprint."""
 
-        answer = Future()
-        vectors = np.full((len(message.texts), 384), 384**-0.5, dtype="<f4")
-        answer.set_result(model_pb2.Embeddings(vectors=vectors.tobytes(), dimension=384, fingerprint=MODEL, model="MiniLM"))
-        return answer
+    def with_model(fingerprint):
+        def embedded(message, *_, **__):
+            answer = Future()
+            vectors = np.full((len(message.texts), 384), 384**-0.5, dtype="<f4")
+            answer.set_result(model_pb2.Embeddings(vectors=vectors.tobytes(), dimension=384, fingerprint=fingerprint))
+            return answer
 
-    monkeypatch.setattr(worker.model, "request", embedded)
+        monkeypatch.setattr(worker.model, "request", embedded)
+        return worker
+
+    return with_model
+
+
+def test_a_model_that_weights_were_trained_for_is_heard(heard):
+    worker = heard(MODEL)
     answer = worker.ask(behavioral_pb2.ClassifyTextRequest(text=TOO_LONG), user="")
     assert answer.answered_by == "spelling + sentence-transformers/all-MiniLM-L6-v2"
     worker.feedback("casual_chat", -1, free_text=TOO_LONG)
     night(worker)
     assert entries(worker)[0].classified_by == answer.answered_by
+
+
+def test_what_is_acted_on_is_decided_by_the_threshold_of_the_model_that_answered(heard, classifier):
+    worker = heard(MODEL)
+    assert worker.handlers.status()["feedback_text"] == NOT_ASKED
+    answer = worker.ask(behavioral_pb2.ClassifyTextRequest(text=TOO_LONG), user="")
+    assert answer.threshold == classifier.sort(TOO_LONG, "", np.full(384, 384**-0.5, dtype=np.float32), MODEL).threshold
+    assert answer.calibration == f"{answer.threshold:g}, calibrated for {MODEL}"
+    assert worker.handlers.status()["feedback_text"] == answer.calibration
+
+
+def test_of_a_model_that_is_not_calibrated_the_spelling_answers_by_its_own_threshold_and_says_why(heard):
+    worker = heard("another|384|1")
+    answer = worker.ask(behavioral_pb2.ClassifyTextRequest(text=TOO_LONG), user="")
+    assert (answer.answered_by, answer.threshold) == (SPELLING, worker.settings.behavioral.feedback_text.threshold)
+    assert answer.calibration.endswith("another|384|1 is not calibrated: nothing was trained for it")
+
+
+@pytest.mark.parametrize(("threshold", "moves"), [(0.0, 1), (1.0, 0)])
+def test_a_threshold_that_is_set_for_a_model_takes_the_place_of_its_own_and_stays_with_the_text(heard, threshold, moves):
+    worker = heard(MODEL)
+    worker.handlers._texts._settings = FeedbackTextSettings(thresholds={MODEL: threshold})
+    answer = worker.ask(behavioral_pb2.ClassifyTextRequest(text=FRENCH), user="")
+    assert (answer.threshold, bool(answer.matching)) == (threshold, bool(moves))
+    assert answer.calibration == f"{threshold:g}, set for {MODEL}"
+    worker.feedback("casual_chat", 0, free_text=FRENCH)
+    (finished,) = night(worker)
+    assert finished.detail == f"1 texts sorted, {moves} moved a preference"
+    # Set otherwise since; what is learned again after an undo is the same.
+    worker.handlers._texts._settings = FeedbackTextSettings(thresholds={MODEL: 1.0 - threshold})
+    kept = wishes(worker)
+    worker.feedback("reactive_only", 1, timestamp=START_US * 2)
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=START_US * 2 - 1))
+    assert wishes(worker) == kept
 
 
 @pytest.mark.parametrize(("reason", "kept"), [("", 0.25), ("not_helpful", 1.0), ("incorrect_info", 0.25)])

@@ -155,20 +155,30 @@ def test_the_same_phrases_in_the_same_order_say_the_same(spelling):
 
 
 def test_an_embedding_is_weighed_by_what_its_model_speaks(spelling):
-    meaning = Meaning("f|2|1", "tiny", ("en",), voice("wrong_tone", 9.0), voice("none", 9.0))
+    meaning = Meaning("f|2|1", "tiny", ("en",), voice("wrong_tone", 9.0), voice("none", 9.0), 0.42)
     classifier = FeedbackClassifier(spelling, {"f|2|1": meaning}, 6.0)
     vector = np.array([1.0, 0.0], dtype=np.float32)
     spoken = classifier.sort("much too long", "", vector, "f|2|1")
     foreign = classifier.sort("viel zu lang", "", vector, "f|2|1")
     named = classifier.sort("much too long", "de", vector, "f|2|1")
     assert (spoken.category, foreign.category, named.category) == ("wrong_tone", NONE, NONE)
-    assert spoken.answered_by == "spelling + tiny"
+    assert (spoken.answered_by, spoken.threshold, classifier.lack_of("f|2|1")) == ("spelling + tiny", 0.42, "")
 
 
 def test_a_model_that_nothing_was_trained_for_is_not_asked(spelling):
     classifier = FeedbackClassifier(spelling, {"f|2|1": Meaning("f|2|1", "tiny", (), voice("none", 9.0), None)}, 6.0)
     found = classifier.sort("much too long", "", np.array([1.0, 0.0], dtype=np.float32), "another|2|1")
     assert (found.category, found.answered_by) == ("too_verbose", SPELLING)
+
+
+def test_a_model_that_is_not_calibrated_is_not_asked_and_never_counts_by_the_threshold_of_another(spelling):
+    one = Meaning("f|2|1", "tiny", (), voice("none", 9.0), None)
+    another = Meaning("g|2|1", "other", (), voice("none", 9.0), None, 0.42)
+    classifier = FeedbackClassifier(spelling, {"f|2|1": one, "g|2|1": another}, 6.0)
+    found = classifier.sort("much too long", "", np.array([1.0, 0.0], dtype=np.float32), "f|2|1")
+    assert (found.category, found.answered_by, found.threshold) == ("too_verbose", SPELLING, None)
+    assert (classifier.lack_of("f|2|1"), classifier.lack_of("g|2|1")) == ("its weights hold no threshold", "")
+    assert classifier.lack_of("another|2|1") == "nothing was trained for it"
 
 
 def test_a_model_without_named_languages_speaks_every_one():

@@ -11,6 +11,7 @@ from aico_memory.domain.feedback.classifier import matching
 from aico_memory.domain.feedback.grams import plain
 from aico_memory.domain.feedback.phrases import CATEGORIES
 from aico_memory.errors import ConfigurationInvalid
+from aico_memory.models.config_files import read_mapping
 from aico_memory.models.feedback_tables import TRAINED, digest_of, load_classifier, load_meanings, load_phrases
 from aico_memory.paths import Home, shipped_config
 from aico_memory.settings.behavioral import FeedbackTextSettings
@@ -41,13 +42,35 @@ def test_phrases_are_short_enough_to_be_said(phrases):
 
 
 def test_weights_were_trained_on_the_phrases_that_stand(phrases):
-    from aico_memory.models.config_files import read_mapping
-
     files = sorted((shipped_config() / TRAINED).glob("*.yaml"))
     assert files
     for path in files:
         told = read_mapping(path)["provenance"]
         assert told["phrases_sha256"] == digest_of(phrases), f"{path}: run scripts/train_feedback.py"
+
+
+def test_every_shipped_model_has_a_threshold_of_its_own_and_says_how_it_was_found(tmp_path):
+    found = load_meanings(Home(tmp_path))
+    assert found
+    assert all(meaning.threshold is not None and 0.2 < meaning.threshold < 0.6 for meaning in found.values())
+    for path in sorted((shipped_config() / TRAINED).glob("*.yaml")):
+        content = read_mapping(path)
+        told = content["provenance"]["threshold"]
+        assert told["on_phrases_left_out"]["threshold"] == content["threshold"]
+        assert told["on_phrases_left_out"]["precision"] >= told["wanted_precision"]
+
+
+def test_weights_without_a_threshold_are_read_as_not_calibrated_and_a_wrong_one_is_refused(tmp_path):
+    shipped_file = next(iter(sorted((shipped_config() / TRAINED).glob("*.yaml"))))
+    folder = tmp_path / "config" / TRAINED
+    folder.mkdir(parents=True)
+    content = read_mapping(shipped_file)
+    del content["threshold"]
+    (folder / shipped_file.name).write_text(yaml.safe_dump(content), encoding="utf-8")
+    assert load_meanings(Home(tmp_path))[content["fingerprint"]].threshold is None
+    (folder / shipped_file.name).write_text(yaml.safe_dump({**content, "threshold": 3}), encoding="utf-8")
+    with pytest.raises(ConfigurationInvalid, match="threshold"):
+        load_meanings(Home(tmp_path))
 
 
 def test_trained_weights_have_the_shape_of_their_model(tmp_path):

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase
-from aico_memory.domain.feedback.validation import choose, cross_validate, figures, groups, spoken_mask, train
+from aico_memory.domain.feedback.validation import (
+    THRESHOLDS,
+    acting,
+    calibrate,
+    choose,
+    cross_validate,
+    figures,
+    groups,
+    spoken_mask,
+    threshold_of,
+    train,
+)  # fmt: skip
 
 
 def phrases(*texts, language="en"):
@@ -59,3 +70,22 @@ def test_a_model_is_trained_on_what_it_speaks_and_beside_it_on_what_it_does_not(
     assert (meaning.foreign is None) == (languages == ())
     assert spoken_mask(every, languages).sum() == (24 if languages else 48)
     assert crossed.spelling.shape == (48, len(CATEGORIES))
+    assert meaning.threshold is None
+    kept, acted, held_out = calibrate(every, crossed, meaning, 0.8)
+    assert kept.threshold == acted.threshold in THRESHOLDS
+    assert acted.precision >= 0.8 and acted.reached > 0.9
+    assert held_out.precision > 0.7
+    assert (kept.spoken, kept.foreign) == (meaning.spoken, meaning.foreign)
+
+
+def test_the_threshold_is_the_least_from_which_enough_of_what_is_acted_on_is_right():
+    # too_verbose at .6 and .4 rightly, at .3 wrongly (nothing was complained of), at .2 of another complaint.
+    chances = np.zeros((4, len(CATEGORIES)))
+    chances[:, 0] = 0.6, 0.4, 0.3, 0.2
+    truth = np.array([0, 0, CATEGORIES.index("none"), 1])
+    assert threshold_of(chances, truth, 0.9) == 0.31
+    assert threshold_of(chances, truth, 0.6) == 0.21
+    assert threshold_of(chances, truth, 0.5) == THRESHOLDS[0]
+    assert acting(chances, truth, 0.31).precision == 1.0
+    assert acting(chances, truth, 0.31).reached == pytest.approx(2 / 3, abs=1e-4)
+    assert threshold_of(np.full((1, len(CATEGORIES)), 0.9), np.array([CATEGORIES.index("none")]), 0.5) == THRESHOLDS[0]
