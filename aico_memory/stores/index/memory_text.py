@@ -74,6 +74,9 @@ class InMemoryText:
         self._gap_us = session_gap_us
         self._lock = RLock()
         self._scopes: OrderedDict[Scope, ScopeText] = OrderedDict()
+        # Bytes of each of them, and of all: with thousands of people nobody adds them up for every question.
+        self._sizes: dict[Scope, int] = {}
+        self._total = 0
         self._position = source.position()
         # Scopes that are being read, with what changed meanwhile.
         self._loading: dict[Scope, set[int]] = {}
@@ -116,7 +119,7 @@ class InMemoryText:
 
         `rest` is called now and then, so that others go first; not from the moment on in which somebody waits for it.
         """
-        if self._bytes() >= self._bound / 2:
+        if self._total >= self._bound / 2:
             return False
         self._load(scope, lambda: None if self.awaited(scope) else rest())
         return True
@@ -130,7 +133,7 @@ class InMemoryText:
         with self._lock:
             others = self._catch_up()
         for scope in others:
-            if self._bytes() < self._bound / 2:
+            if self._total < self._bound / 2:
                 self._load(scope)
 
     def _catch_up(self) -> set[Scope]:
@@ -145,6 +148,7 @@ class InMemoryText:
                     others.add(change.scope)
             for scope in set(held.values()):
                 self._take(self._scopes[scope], [key for key, owner in held.items() if owner == scope])
+                self._weigh(scope)
             self._position = changes[-1].position
         return others
 
@@ -182,6 +186,7 @@ class InMemoryText:
                 self._take(text, sorted(self._loading.pop(scope)))
                 self._guards.pop(scope, None)
                 self._scopes[scope] = text
+                self._weigh(scope)
                 self._loads += 1
                 self._keep_bound(1)
 
@@ -194,16 +199,16 @@ class InMemoryText:
                 have, truth = len(text), self._source.size(scope)
                 if have != truth:
                     del self._scopes[scope]
+                    self._weigh(scope)
                     found.append(f"a scope has {have} texts indexed, {truth} stored")
         return found
 
     def drop(self, scope: Scope | None = None) -> None:
         """Forget a scope (None: all); the next question reads it again."""
         with self._lock:
-            if scope is None:
-                self._scopes.clear()
-            else:
-                self._scopes.pop(scope, None)
+            for one in list(self._scopes) if scope is None else [scope]:
+                self._scopes.pop(one, None)
+                self._weigh(one)
 
     def status(self) -> dict[str, object]:
         """Sizes, for `aico-memory status`."""
@@ -211,14 +216,19 @@ class InMemoryText:
             texts = list(self._scopes.values())
             return {
                 "name": "memory", "scopes": len(texts), "texts": sum(map(len, texts)),
-                "bytes": sum(text.nbytes for text in texts), "loads": self._loads,
+                "bytes": self._total, "loads": self._loads,
             }  # fmt: skip
 
-    def _bytes(self) -> int:
-        with self._lock:
-            return sum(text.nbytes for text in self._scopes.values())
+    def _weigh(self, scope: Scope) -> None:
+        """Note what a scope takes now, or that it is no longer held; under the lock."""
+        text = self._scopes.get(scope)
+        size = 0 if text is None else text.nbytes
+        self._total += size - self._sizes.pop(scope, 0)
+        if text is not None:
+            self._sizes[scope] = size
 
     def _keep_bound(self, asked: int) -> None:
         # Those of this question stay, however large they are.
-        while len(self._scopes) > asked and sum(text.nbytes for text in self._scopes.values()) > self._bound:
-            self._scopes.popitem(last=False)
+        while len(self._scopes) > asked and self._total > self._bound:
+            scope, _ = self._scopes.popitem(last=False)
+            self._weigh(scope)

@@ -68,6 +68,7 @@ class Recent:
         self._lock = Lock()
         self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
         self._rows: dict[bytes, int] = {}
+        self._of_owner: dict[str, set[_Key]] = {}
         self._bytes = 0
         # The key of each owner when it was last looked at.
         self._keys: dict[str, Sealer] = {}
@@ -164,7 +165,7 @@ class Recent:
     def forget_destroyed(self) -> None:
         """Drop what was sealed for those whose keys are gone, though nobody asks for it."""
         with self._lock:
-            owners = {one.owner for one in self._kept.values()}
+            owners = set(self._of_owner)
             self._keys = {owner: key for owner, key in self._keys.items() if owner in owners}
         for owner in owners:
             self._sealer(owner)
@@ -213,7 +214,7 @@ class Recent:
             sealer = self._sealers.sealer(owner, create=False)
         if self._keys.get(owner) is not sealer:
             with self._lock:
-                for key in [key for key, one in self._kept.items() if one.owner == owner]:
+                for key in list(self._of_owner.get(owner, ())):
                     self._drop(key)
                 if sealer is None:
                     self._keys.pop(owner, None)
@@ -224,6 +225,7 @@ class Recent:
     def _put(self, key: _Key, one: _Kept) -> None:
         self._drop(key)
         self._kept[key] = one
+        self._of_owner.setdefault(one.owner, set()).add(key)
         self._bytes += one.size
 
     def _keep_bound(self) -> None:
@@ -235,6 +237,10 @@ class Recent:
         if one is None:
             return
         self._bytes -= one.size
+        theirs = self._of_owner[one.owner]
+        theirs.discard(key)
+        if not theirs:
+            del self._of_owner[one.owner]
         if isinstance(key, int):
             self._rows.pop(one.memory_id, None)
         if not isinstance(key, _Told):

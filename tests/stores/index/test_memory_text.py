@@ -143,6 +143,28 @@ def test_a_scope_beyond_the_bound_is_dropped_and_read_again(truth):
     assert (texts.status()["scopes"], texts.status()["loads"]) == (1, 3)
 
 
+def bytes_of(texts: InMemoryText, scopes: list[Scope]) -> int:
+    return sum(texts.read([scope], lambda found: found[0].nbytes) for scope in scopes)
+
+
+def test_what_is_held_is_counted_as_it_grows_shrinks_and_goes(truth):
+    texts = opened(truth)
+    truth.write(1, memory(1, "tea"))
+    truth.write(2, memory(2, "tea", BEN))
+    assert texts.status()["bytes"] == 0
+    assert bytes_of(texts, [ADA, BEN]) == texts.status()["bytes"] > 0
+    for key in range(3, 40):
+        truth.write(key, memory(key, f"a longer text about number {key}"))
+    assert bytes_of(texts, [ADA, BEN]) == texts.status()["bytes"]
+    truth.shut.add(2)
+    truth.write(2, memory(2, "tea", BEN))
+    assert bytes_of(texts, [ADA, BEN]) == texts.status()["bytes"]
+    texts.drop(ADA)
+    assert texts.status()["bytes"] == bytes_of(texts, [BEN])
+    texts.drop()
+    assert texts.status()["bytes"] == 0
+
+
 def test_a_check_reads_again_what_differs_from_the_truth(truth):
     texts = opened(truth)
     truth.write(1, memory(1, "tea"))
