@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,7 +12,8 @@ from services.context.caching import watched_topics
 from tests.services.semantic.statements import items, message
 from tests.services.semantic.worker import START, Worker
 
-HOUR = 3_600_000_000
+SECOND = 1_000_000
+HOUR = 3_600 * SECOND
 DAY = 24 * HOUR
 
 
@@ -51,6 +53,16 @@ def test_more_than_fits_into_one_look_follows_with_the_next_and_the_earliest_goe
 
 def test_what_begins_on_a_named_day_is_announced_on_that_day(worker):
     worker.tell(message("I'm going to visit my aunt on 21 September.", "ada"))
+    (plan,) = [one.memory for one in items(worker) if one.memory.kind == "plan"]
+    day_us = int(datetime(2026, 9, 21, tzinfo=UTC).timestamp()) * 1_000_000
+    assert (plan.valid_from_us, plan.valid_until_us) == (START + SECOND, day_us + DAY), "it is a plan from when it was told"
+    assert look(worker, day_us - HOUR) == []
+    (told,) = look(worker, day_us)
+    assert told.due_us == day_us
+
+
+def test_what_holds_from_a_named_day_on_is_announced_on_that_day(worker):
+    worker.tell(message("I am working on the migration from 21 September.", "ada"))
     (task,) = [one.memory for one in items(worker) if one.memory.kind == "task_state"]
     assert task.valid_from_us > START
     assert look(worker, task.valid_from_us - HOUR) == []
