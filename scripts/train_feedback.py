@@ -1,4 +1,6 @@
-"""Train the feedback classifier for an embedding model: `python scripts/train_feedback.py [--home HOME] [--check]`.
+"""Train the feedback classifier for an embedding model.
+
+`python scripts/train_feedback.py [--home HOME | --precision P] [--check]`
 
 Embeds the phrases of `config/feedback` with the model of the settings, chooses by cross-validation how spelling and
 embedding are weighed and from which chance on a complaint counts, and writes weights and threshold into
@@ -21,12 +23,13 @@ from aico_memory.models.config_files import read_mapping
 from aico_memory.models.feedback_tables import TRAINED, digest_of, load_phrases, write_meaning
 from aico_memory.models.load import load_embedder
 from aico_memory.paths import Home, find_home, shipped_config
-from aico_memory.settings.load import load_settings
+from aico_memory.settings.load import ENVIRONMENT_PREFIX, load_settings
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, help="train for the model and phrases of this home, for this home")
+    parser.add_argument("--precision", choices=["int8", "float32"], default="int8", help="of the model, without --home")
     parser.add_argument("--check", action="store_true", help="compare the phrases only, exit 1 where they differ")
     options = parser.parse_args()
     home = Home(options.home) if options.home else find_home()
@@ -34,7 +37,8 @@ def main() -> int:
     phrases = load_phrases(home)
     if options.check:
         return _check(folder, digest_of(phrases))
-    settings = load_settings(home, {} if options.home is None else None)
+    chosen = {f"{ENVIRONMENT_PREFIX}models__precision": options.precision}
+    settings = load_settings(home, None if options.home else chosen)
     figures = settings.behavioral.feedback_text
     with tempfile.TemporaryDirectory() as spare:
         embedder, account = load_embedder(settings.models, home.model if options.home else Path(spare))
