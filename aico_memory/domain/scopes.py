@@ -12,6 +12,8 @@ from aico_memory.domain.memory import Memory, Scope
 
 GLOBAL: Final = Scope("global", "global")
 _MARK: Final = "user:"
+# Whose a thing is that was spoken of without an owner, in a scope of several people.
+_ALL: Final = "all:"
 _DIGITS: Final = 32
 
 
@@ -35,13 +37,16 @@ def readable(names: Iterable[str], group: str = "", project: str = "") -> tuple[
     return (*dict.fromkeys(named), GLOBAL)
 
 
-def shared(fact: FormedFact, owner: str, speaker: str, relations: Container[str] = ()) -> FormedFact:
+def shared(fact: FormedFact, owner: str, speaker: str, relations: Container[str] = (), of_all: str = "") -> FormedFact:
     """A fact as it stands in a scope of several people: the speaker and the speaker's relatives are not anybody else's.
 
     Without it "I live in Rome" by one and "I live in Oslo" by another would meet under
     one key and one would end the other. `relations` are the nouns that mean somebody of
-    the speaker's own ("sister"). What is said of anything else is everybody's to correct.
+    the speaker's own ("sister"). What is said of anything else is everybody's to correct, and so is what was said in
+    the sentence `of_all`, where it tells of a thing without an owner ("The budget is 500 euros").
     """
+    if of_all and fact.subject == SPEAKER:
+        return replace(fact, subject=_ALL, text=of_all)
     if fact.subject == SPEAKER:
         return replace(fact, subject=_own(owner), text=_named(fact.text, speaker or owner))
     if fact.subject in relations:
@@ -49,13 +54,23 @@ def shared(fact: FormedFact, owner: str, speaker: str, relations: Container[str]
     return fact
 
 
-def subject_in(scope: Scope, subject: str, owner: str) -> str:
-    """The subject under which a scope keeps what its owner says of `subject`: the reverse of `subject_for`."""
-    return _own(owner) if scope.kind != "user" and subject == SPEAKER else subject
+def subjects_in(scope: Scope, subject: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The subjects under which a scope keeps what these names know as `subject`: the reverse of `subject_for`.
+
+    In a shared scope what the speaker has is under each of the names, and what belongs to all comes last.
+    """
+    if scope.kind == "user" or subject != SPEAKER:
+        return (subject,)
+    return (*dict.fromkeys(_own(name) for name in names), _ALL)
 
 
 def subject_for(subject: str, memory: Memory, names: Container[str]) -> str:
-    """The subject of an item as whoever goes by these names knows it: one's own is the speaker, others go by name."""
+    """The subject of an item as whoever goes by these names knows it: one's own is the speaker, others go by name.
+
+    What belongs to all is anybody's own.
+    """
+    if subject == _ALL:
+        return SPEAKER
     if not subject.startswith(_MARK):
         # In somebody's own scope the speaker is that somebody.
         return subject

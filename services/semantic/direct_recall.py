@@ -16,7 +16,7 @@ from aico_memory.domain.recall.answer import RecallFigures, recall
 from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.retrieval.directness import left_over
-from aico_memory.domain.scopes import subject_in
+from aico_memory.domain.scopes import subjects_in
 from aico_memory.ids import derive_id
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
@@ -118,7 +118,7 @@ class DirectRecall:
             if predicate.relation and question.relations & _nouns(predicate.surfaces.get(question.language))
         ]
         for scope in scopes:
-            own = [subject_in(scope, SPEAKER, name) for name in names]
+            own = subjects_in(scope, SPEAKER, sorted(names))
             named = [known for subject in own for one in relatives for known in self._read(scope, subject, one)]
             yield from named
             subjects = (*own, *sorted(question.relations), *sorted(question.names), *(one.value.casefold() for one in named))

@@ -19,12 +19,13 @@ from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.gate.score import asked_in
 from aico_memory.domain.memory import OPEN, Scope
-from aico_memory.domain.scopes import scope_of, shared
+from aico_memory.domain.scopes import scope_of
 from aico_memory.errors import AicoMemoryError, BusUnavailable, InvalidMessage, TooLarge
 from aico_memory.settings.write_path import ScoreSettings, WorkSettings
 from aico_memory.stores.semantic.item_port import ItemReads, Vector
 from services.semantic.embedding import Embedder
 from services.semantic.saying import Said, said_by
+from services.semantic.sharing import Sharing
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -131,7 +132,7 @@ class Forming:
     ) -> None:
         self._reads = reads
         self._tables = tables
-        self._relations = frozenset(noun for grammar in tables.grammars.values() for noun in grammar.relations)
+        self._sharing = Sharing(tables)
         self._gazetteer = gazetteer
         self._embedder = embedder
         self._figures = figures
@@ -262,7 +263,7 @@ class Forming:
         return replace(formed, facts=self._shared(said, formed.facts), foresight=self._shared(said, formed.foresight))
 
     def _shared(self, said: Said, facts: Sequence[FormedFact]) -> tuple[FormedFact, ...]:
-        return tuple(shared(fact, said.owner, said.name, self._relations) for fact in facts)
+        return tuple(self._sharing.told(fact, said.text, said.owner, said.name) for fact in facts)
 
 
 def facts_of(formed: Formed) -> tuple[FormedFact, ...]:

@@ -11,7 +11,6 @@ from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.v1 import extraction_pb2
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import RECORD, Memory
-from aico_memory.domain.scopes import shared
 from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
@@ -19,6 +18,7 @@ from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.stores.semantic.port import ReadingQueue, SemanticStore, Unread
 from services.semantic.enriching import fact_of
 from services.semantic.model_thread import REFUSED, ModelThread
+from services.semantic.sharing import Sharing
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -48,7 +48,7 @@ class ModelReader(ModelThread):
         self._store = store
         self._queue = queue
         self._clock = clock
-        self._relations = frozenset(noun for grammar in tables.grammars.values() for noun in grammar.relations)
+        self._sharing = Sharing(tables)
         self._log = log
         self._counts = _Counts()
         self._held_until_us = 0
@@ -121,7 +121,7 @@ class ModelReader(ModelThread):
         if record.scope.kind == "user":
             return extraction
         for one in extraction.facts:
-            fact = shared(fact_of(one), record.owner, record.speaker, self._relations)
+            fact = self._sharing.told(fact_of(one), record.text, record.owner, record.speaker)
             one.subject, one.text = fact.subject, fact.text
         return extraction
 

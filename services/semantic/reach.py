@@ -11,7 +11,7 @@ from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import Evolution, Scope
-from aico_memory.domain.scopes import readable, subject_for, subject_in
+from aico_memory.domain.scopes import readable, subject_for, subjects_in
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.temporal.versions import Version, version_of_memory
 from aico_memory.errors import NotFound, TooLarge
@@ -98,9 +98,9 @@ class Reach:
                 yield from self._all(scope, about.subject, asker)
 
     @staticmethod
-    def _subjects(subject: str, scope: Scope, asker: Asker) -> list[str]:
+    def _subjects(subject: str, scope: Scope, asker: Asker) -> tuple[str, ...]:
         """In a shared scope the asker stands under each of their names."""
-        return list(dict.fromkeys(subject_in(scope, subject, name) for name in asker.names))
+        return subjects_in(scope, subject, asker.names)
 
     def _all(self, scope: Scope, subject: str, asker: Asker) -> Iterator[Known]:
         after, seen = b"", 0

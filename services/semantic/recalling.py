@@ -24,7 +24,7 @@ from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.reading.reader import ReaderWeights
 from aico_memory.domain.recall.timeline import Held
-from aico_memory.domain.scopes import readable, subject_in
+from aico_memory.domain.scopes import readable, subjects_in
 from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.identity import IdentitySettings
@@ -132,9 +132,9 @@ class Recalling:
         for name in question.predicates:
             wanted.update(self._tables.predicates[name].falls_back)
         closest = self._settings.closest
-        own = sorted(subject_in(scope, SPEAKER, name) for name in names)
-        # In a shared scope relatives are kept with whose they are.
-        relatives = [f"{one} {noun}" for one in own if one != SPEAKER for noun in sorted(question.relations)]
+        own = subjects_in(scope, SPEAKER, sorted(names))
+        # In a shared scope relatives are kept with whose they are. Its last subject, of what belongs to all, has none.
+        relatives = [f"{one} {noun}" for one in own[:-1] for noun in sorted(question.relations)]
         for subject in dict.fromkeys((*own, *relatives, *sorted(question.relations), *sorted(question.names))):
             for predicate in sorted(wanted):
                 yield from self._store.by_predicate(scope, subject, predicate, closest)

@@ -73,6 +73,55 @@ def test_nobody_reads_what_another_said_and_a_group_only_who_names_it(memory: Me
     assert "York" not in memory.values("Where does Bo live?", "ana", group_id="other", project_id="choir")
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "question", "values"),
+    [
+        ("The budget is 500 euros.", "The budget is 650 euros now.", "What is the budget?", ("500 euros", "650 euros")),
+        (
+            "Hi all! The Wi-Fi password is tulip.", "The Wi-Fi password is sunflower now.", "What is the Wi-Fi password?",
+            ("tulip", "sunflower"),
+        ),
+        (
+            "Das Budget beträgt 500 Euro.", "Das Budget beträgt jetzt 650 Euro.", "Wie hoch ist das Budget?",
+            ("500 Euro", "650 Euro"),
+        ),
+        ("Wi-Fi şifresi ayçiçeği.", "Wi-Fi şifresi artık lale.", "Wi-Fi şifresi ne?", ("ayçiçeği", "lale")),
+    ],
+)  # fmt: skip
+def test_a_thing_without_an_owner_is_that_of_all_who_share_it(
+    memory: Memory, first: str, then: str, question: str, values: tuple[str, str]
+) -> None:
+    memory.say(first, 0, user="ana", project="garden", name="Ana")
+    assert memory.values(question, "bo", project_id="garden") == [values[0]]
+    memory.say(then, 5, user="bo", project="garden", name="Bo")
+    assert memory.values(question, "ana", project_id="garden") == [values[1]], "anybody may correct it"
+    assert memory.values(question, "cleo", project_id="garden", as_of_us=START + DAY) == [values[0]]
+    assert memory.values(question, "bo") == memory.values(question, "bo", project_id="other") == []
+
+
+@pytest.mark.parametrize(
+    ("mine", "question"),
+    [
+        ("My budget is 300 euros.", "What is the budget?"),
+        ("Mein Budget beträgt 300 Euro.", "Wie hoch ist das Budget?"),
+        ("Bütçem 300 euro.", "Bütçe ne kadar?"),
+    ],
+)
+def test_what_one_has_stays_ones_own_in_a_shared_scope(memory: Memory, mine: str, question: str) -> None:
+    memory.say(mine, 0, user="ana", group="choir", name="Ana")
+    assert memory.values(question, "bo", group_id="choir") == []
+    assert len(memory.values(question, "ana", group_id="choir")) == 1
+
+
+def test_ones_own_and_that_of_all_stand_beside_each_other(memory: Memory) -> None:
+    memory.say("The budget is 500 euros.", 0, user="ana", project="garden", name="Ana")
+    memory.say("My budget is 300 euros.", 1, user="bo", project="garden", name="Bo")
+    assert memory.values("What is the budget?", "ana", project_id="garden") == ["500 euros"]
+    assert "300 euros" in memory.values("What is my budget?", "bo", project_id="garden")
+    (told,) = memory.ask("What is the budget?", "ana", project_id="garden").results
+    assert told.memory == "The budget is 500 euros", "in nobody's name"
+
+
 def test_a_user_is_known_under_other_names(memory: Memory) -> None:
     memory.say("I live in Leeds.", 0, user="discord:7")
     assert memory.values("Where do I live?", "ana") == ["Leeds"]

@@ -15,7 +15,7 @@ from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import RECORD, Evidence, Scope
 from aico_memory.domain.recall.reading.reader import ReaderWeights
 from aico_memory.domain.retrieval.tokens import index_tokens
-from aico_memory.domain.scopes import scope_of, shared
+from aico_memory.domain.scopes import scope_of
 from aico_memory.errors import ModelUnavailable
 from aico_memory.ids import derive_id, new_id
 from aico_memory.models.twin import HashedEmbedder
@@ -26,6 +26,7 @@ from aico_memory.stores.semantic.twin import MemorySemanticStore
 from services.semantic.policing import Policing
 from services.semantic.recalling import Recalling
 from services.semantic.said_alike import SaidAlike
+from services.semantic.sharing import Sharing
 from tests.support.statements import Shelf
 from tests.support.twin_link import TwinLink
 
@@ -38,7 +39,7 @@ class Memory:
 
     def __init__(self, tables: FormationTables, reader: ReaderWeights | None = None, **settings: Any) -> None:
         self.tables = tables
-        self.relations = {noun for grammar in tables.grammars.values() for noun in grammar.relations}
+        self.sharing = Sharing(tables)
         self.model = HashedEmbedder()
         self.model_away = False
         self.questions = 0
@@ -69,7 +70,7 @@ class Memory:
         self.record(event_id, text, said_at_us, user, scope, name, role)
         shelf = self.shelves.setdefault(scope, Shelf())
         for place, fact in enumerate(formed.facts):
-            known = fact if scope.kind == "user" else shared(fact, user, name, self.relations)
+            known = fact if scope.kind == "user" else self.sharing.told(fact, text, user, name)
             shelf.tell_one(Statement(
                 derive_id(event_id, "item", place).bytes, event_id.bytes, place, scope, user, said_at_us, said_at_us, known,
                 0.72, speaker=name,

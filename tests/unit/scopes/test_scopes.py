@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aico_memory.domain.formation.fact_key import fact_key
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.memory import Scope
-from aico_memory.domain.scopes import GLOBAL, readable, scope_of, shared, subject_for
+from aico_memory.domain.scopes import GLOBAL, readable, scope_of, shared, subject_for, subjects_in
 from tests.support.memory_items import item
 
 LIVES = FormedFact("User lives in Rome", "profile", "user", "home_city", "Rome", "rome", True)
@@ -65,3 +65,22 @@ def test_ones_own_word_is_the_speakers_and_anothers_goes_by_name() -> None:
     assert (subject_for(lives, memory, {"ana"}), subject_for(sister, memory, {"ana"})) == ("user", "sister")
     assert (subject_for(lives, memory, {"bo"}), subject_for(sister, memory, {"bo"})) == ("ana", "ana sister")
     assert subject_for("user", memory, {"ana"}) == "user"
+
+
+def test_a_thing_of_all_is_of_nobody_and_of_anybody() -> None:
+    thing = FormedFact("User's budget is 500 euros", "fact", "user", "attribute:budget", "500 euros", "500 euros", True)
+    told = [shared(thing, owner, "", of_all="The budget is 500 euros") for owner in ("ana", "bo")]
+    assert told[0] == told[1] and told[0].text == "The budget is 500 euros"
+    assert key_of(told[0]) != key_of(shared(thing, "ana", "")), "one's own stays beside it"
+    memory = replace(item(1), owner="ana")
+    assert subject_for(told[0].subject, memory, {"bo"}) == subject_for(told[0].subject, memory, {"ana"}) == "user"
+    assert shared(replace(thing, subject="nora"), "ana", "", of_all="Nora").subject == "nora"
+
+
+@given(st.sets(NAMES, min_size=1, max_size=4), st.sampled_from(["group", "project"]))
+def test_what_one_asks_for_in_a_shared_scope_is_under_ones_names_and_that_of_all(names: set[str], kind: str) -> None:
+    thing = FormedFact("", "fact", "user", "attribute:budget", "5", "5", True)
+    written = {shared(thing, name, "").subject for name in names} | {shared(thing, "zoe", "", of_all="It is 5").subject}
+    assert set(subjects_in(Scope(kind, "choir"), "user", names)) == written
+    assert subjects_in(Scope(kind, "choir"), "nora", names) == ("nora",)
+    assert subjects_in(Scope("user", "ana"), "user", names) == ("user",)
