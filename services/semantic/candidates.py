@@ -32,7 +32,7 @@ from services.semantic.convert import (
     shown_message,
     view_of,
 )
-from services.semantic.direct_recall import NOTHING, DirectRecall, Recalled
+from services.semantic.direct_recall import NEAR, NOTHING, DirectRecall, Recalled, speaking_of
 
 # Best matches from which relations are followed, and how many items may be reached.
 _STARTS, _REACHED = 5, 20
@@ -127,6 +127,7 @@ class CandidateAnswers:
             kinds=tuple(request.kinds), shares=request.shares,
             meanwhile=partial(self._aside, aside, request, names, scopes, now_us), shown=True, zone=request.zone,
         )  # fmt: skip
+        self._among(aside, request, names, scopes, now_us, ranked)
         memories = dict(ranked.memories)
         self._lists(answer, ranked, request.shares)
         found = {memory.memory_id: memory for memory in memories.values()}
@@ -237,6 +238,21 @@ class CandidateAnswers:
         if request.facts and request.questions:
             aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored)
         aside.milliseconds = _since(started)
+
+    def _among(
+        self, aside: _Aside, request: context_pb2.CandidatesRequest, names: Sequence[str], scopes: Sequence[Scope], now_us: int,
+        ranked: Ranked,
+    ) -> None:  # fmt: skip
+        """Where the wording led to nothing that answers: what is asked for by a name that no table knows ("my manager")."""
+        if aside.recalled.results or not (request.facts and request.questions) or self._ignored is None:
+            return
+        started = time.perf_counter()
+        best = {key: ranked.memories[key] for entries in ranked.lists[: len(request.questions)] for key, _, _ in entries[:NEAR]}
+        among = speaking_of(request.questions, best.values(), self._ignored)
+        if among:
+            read = aside.recalled.read
+            aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored, among, read)
+        aside.milliseconds += _since(started)
 
     def _graph(
         self, answer: context_pb2.Candidates, request: context_pb2.CandidatesRequest, scopes: Sequence[Scope], view: View,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from aico_memory.contracts.v1 import context_pb2
+from aico_memory.domain.context.matching import word_stems
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Surface
 from aico_memory.domain.formation.language_choice import choose_grammar
@@ -22,6 +23,8 @@ from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import id_text
 
+# Best matches among which an item may answer that the wording of the question alone does not lead to.
+NEAR = 10
 # Letters of a message that states something.
 STATEMENT = 300
 _ID = 16
@@ -142,6 +145,12 @@ class DirectRecall:
             return chosen
         spoken = (*self._store.languages(scopes, 1), self._default_language)
         return next((self._tables.grammars[code] for code in spoken if code in self._tables.grammars), None)
+
+
+def speaking_of(questions: Iterable[str], memories: Iterable[Memory], ignored: Set[str]) -> list[bytes]:
+    """The items among these that have a word of a question, function words (`ignored`, folded) left out."""
+    asked = frozenset[str]().union(*(word_stems(question, ignored) for question in questions))
+    return [one.memory_id for one in memories if one.kind != RECORD and asked & word_stems(one.text, ignored)]
 
 
 def by_id_order(items: Sequence[Known]) -> list[Known]:

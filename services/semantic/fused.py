@@ -9,14 +9,13 @@ from dataclasses import replace
 from itertools import compress
 
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
-from aico_memory.domain.context.matching import word_stems
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.memory import ONCE_BELIEVED, RECORD, Memory, View, admits, conditions
 from aico_memory.domain.retrieval.tokens import words
 from aico_memory.settings.semantic import SemanticSettings
 from services.semantic.candidates import Ranked, Ranker
-from services.semantic.direct_recall import NOTHING, STATEMENT, DirectRecall, Recalled
+from services.semantic.direct_recall import NEAR, NOTHING, STATEMENT, DirectRecall, Recalled, speaking_of
 
 FUSED = "fused"
 # What one answer may weigh; the bus carries answers of a few megabytes.
@@ -30,8 +29,6 @@ _SAME_WORDS = 0.8
 _SAME_LENGTH = 2.0
 # Best matches among which an answer to a part of the question answers it all.
 _LEADING = 3
-# Best matches among which an item may answer that the wording of the question alone does not lead to.
-_NEAR = 10
 # A word with a capital that is not the first.
 _NAME = re.compile(r"(?<=\s)[^\W\d_a-z][^\W\d_]+(?:'s)?")
 _Entry = tuple[int, float, Mapping[str, float]]
@@ -84,7 +81,7 @@ class FusedSearch:
         entries = ranked.lists[0] if ranked.lists else []
         records = dict(zip(ranked.memories, self._records(list(ranked.memories.values())), strict=True))
         if not recalled.results and self._recall is not None and not message.profile:
-            among = self._speaking_of(message.text, [ranked.memories[key] for key, _, _ in entries[:_NEAR]])
+            among = speaking_of([message.text], [ranked.memories[key] for key, _, _ in entries[:NEAR]], self._ignored)
             if among:
                 recalled = self._recalled(self._recall, message, view, names, among, recalled)
         dropped: dict[str, str] = {}
@@ -130,11 +127,6 @@ class FusedSearch:
             list(compress(found.results, fits)), list(compress(found.memories, fits)), found.language,
             list(compress(found.left_over, fits)), found.read,
         )  # fmt: skip
-
-    def _speaking_of(self, question: str, memories: Sequence[Memory]) -> list[bytes]:
-        """The items among these that have a word of the question."""
-        asked = word_stems(question, self._ignored)
-        return [one.memory_id for one in memories if one.kind != RECORD and asked & word_stems(one.text, self._ignored)]
 
     def _texts(self, recalled: Recalled, made: Sequence[semantic_pb2.MemoryRecord]) -> frozenset[bytes]:
         """The messages of the answers that are long texts: what was read in one leads only where it is the best match."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 
 import numpy as np
 import pytest
@@ -266,9 +266,13 @@ def test_a_closed_queue_refuses_what_waits_and_what_comes() -> None:
     assert gate.entered.acquire(timeout=WAIT)
     closer = threading.Thread(target=queue.close)
     closer.start()
+    late = [queue.submit(["c"], interactive=True)]
+    # Only what comes after the closing has begun is refused at once, and only then may the slice under way end.
+    while not wait(late[-1:], 0.01).done:
+        late.append(queue.submit(["c"], interactive=True))
     gate.let.release()
     closer.join(WAIT)
-    for refused in (waiting, queue.submit(["c"], interactive=True)):
+    for refused in (waiting, *late):
         assert isinstance(refused, Future)
         with pytest.raises(ClosedConnection):
             refused.result(WAIT)

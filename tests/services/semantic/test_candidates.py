@@ -116,6 +116,25 @@ def test_what_leaves_words_of_the_question_open_answers_only_where_its_message_i
     assert [fact.value for fact in ask(answers, "Where do I live in the meantime?").facts] == ["Leeds"]
 
 
+@pytest.mark.parametrize(
+    ("told", "question", "value"),
+    [
+        ("My manager is Jonas.", "Who is my manager?", "Jonas"),
+        ("My favourite tea is Darjeeling.", "What is my favourite tea?", "Darjeeling"),
+        ("My dog is called Rex.", "What is the name of my dog?", "Rex"),
+    ],
+)
+def test_what_is_asked_for_by_a_name_that_no_table_knows_is_found_among_the_first_matches(
+    said: Memory, answers: CandidateAnswers, told: str, question: str, value: str
+) -> None:
+    said.say(told, 0)
+    said.say("My sister Lena works as a nurse.", 1)
+    answer = ask(answers, question)
+    assert [fact.value for fact in answer.facts] == [value]
+    assert answer.facts[0].id in texts(answer)
+    assert not ask(answers, question, as_of_us=START - DAY).facts
+
+
 def put(store: MemorySemanticStore, number: int, text: str, scope: Any = ADA, **fields: Any) -> str:
     memory = a_memory(number, text, scope, **{"kind": "fact", "session_id": "s", **fields})
     with store.transaction() as transaction:
