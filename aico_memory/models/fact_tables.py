@@ -146,6 +146,8 @@ def _grammar(
         ),
         naming=re.compile(content["questions"]["naming"]),
         former=re.compile(content["questions"]["former"]),
+        before=re.compile(content["questions"]["before"]) if "before" in content["questions"] else None,
+        after=re.compile(content["questions"]["after"]) if "after" in content["questions"] else None,
         yes_no=re.compile(content["questions"]["yes_no"]) if "yes_no" in content["questions"] else None,
         anything=re.compile(content["questions"]["anything"]) if "anything" in content["questions"] else None,
         doing=re.compile(content["questions"]["doing"]) if "doing" in content["questions"] else None,

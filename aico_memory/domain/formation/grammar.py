@@ -111,6 +111,9 @@ class Grammar:
     # A question that wants a name, and one that wants what was before.
     naming: re.Pattern[str] | None = None
     former: re.Pattern[str] | None = None
+    # A question for what was before or after the value that it names ("before Bath"): what follows in the group `what`.
+    before: re.Pattern[str] | None = None
+    after: re.Pattern[str] | None = None
     # A question for yes or no, and one that asks for any value at all ("do I have any pets?").
     yes_no: re.Pattern[str] | None = None
     anything: re.Pattern[str] | None = None

@@ -52,6 +52,9 @@ class Question:
     yes_no: bool = False
     # It asks in the past tense.
     past: bool = False
+    # What it names behind "before" or "after".
+    before: str = ""
+    after: str = ""
 
 
 def understand(question: str, grammar: Grammar, tables: FormationTables, asked_at_us: int, zone: str) -> Question:
@@ -118,9 +121,15 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         meant=told | {stem for other in others for stem in stems(other, grammar.code)}, asks=asks, predicates=predicates,
         naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
         relations=relations, names=names,
-        past=bool(grammar.past and grammar.past.search(lowered)),
+        past=bool(grammar.past and grammar.past.search(lowered)), before=_what(grammar.before, lowered),
+        after=_what(grammar.after, lowered),
         yes_no=bool(grammar.yes_no and grammar.yes_no.search(lowered) and not (grammar.anything and grammar.anything.search(lowered))),  # noqa: E501
     )  # fmt: skip
+
+
+def _what(wording: re.Pattern[str] | None, lowered: str) -> str:
+    found = wording.search(lowered) if wording else None
+    return found["what"] if found else ""
 
 
 def _least_general(predicates: dict[str, float], tables: FormationTables) -> None:
