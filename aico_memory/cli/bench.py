@@ -67,7 +67,9 @@ def bus(
 @bench.command("facts")
 def facts(
     context: typer.Context,
-    half: Annotated[str, typer.Option(help="Only this part of the streams: develop, held-out or other-hands.")] = "",
+    half: Annotated[
+        str, typer.Option(help="Only this part of the streams: develop, held-out, other-hands, unread or learn.")
+    ] = "",
     misses: Annotated[bool, typer.Option(help="Also print what was answered wrongly.")] = False,
     in_process: Annotated[bool, typer.Option(help="Without a deployment, in this process: fast.")] = False,
     rules_alone: Annotated[bool, typer.Option(help="With --in-process: without the learned reader.")] = False,
@@ -76,27 +78,32 @@ def facts(
 
     Through a fresh deployment with `add`, `flush` and `recall`, or with --in-process without one; beside it
     the baselines "latest statement" and "most similar", with false merges and false invalidations. Rules may be made
-    from the half `develop`; of the other only the figures count. `exact` counts values that are the expected words.
+    from the half `develop`; of `held-out` and `unread` only the figures count; `learn` is what the reader has learned from, and
+    is left out where it is not named. `exact` counts values that are the expected words.
     """
     from aico_memory.bench.facts.bus import run_over_the_bus
     from aico_memory.bench.facts.report import as_json, as_text
     from aico_memory.bench.facts.run import run_streams
-    from aico_memory.bench.facts.streams import load_streams
+    from aico_memory.bench.facts.streams import LEARN, load_streams
     from aico_memory.models.fact_tables import load_formation_tables
     from aico_memory.models.load import load_embedder
-    from aico_memory.models.reader_weights import load_reader
+    from aico_memory.models.span_reader import load_span_reader
     from aico_memory.paths import find_home
     from aico_memory.settings.models import ModelSettings
 
     face = face_of(context)
     home = find_home()
-    streams = [stream for stream in load_streams() if half in ("", stream.half.replace(" ", "-"))]
+    streams = [
+        stream for stream in load_streams() if half in (stream.half.replace(" ", "-"), "" if stream.half != LEARN else LEARN)
+    ]
     with progress_of(face) as progress:
         progress("loading the embedding model")
         embedder, account = load_embedder(ModelSettings(), home.model)
         progress(f"{len(streams)} streams")
         if in_process:
-            tallies = run_streams(streams, load_formation_tables(home), embedder, None if rules_alone else load_reader(home))
+            tallies = run_streams(
+                streams, load_formation_tables(home), embedder, None if rules_alone else load_span_reader(home)
+            )
         else:
             tallies = run_over_the_bus(streams, embedder, progress)
     way = "in process" if in_process else "over the bus"

@@ -27,7 +27,23 @@ class RecallSettings(Section):
         0.6, ge=0, le=1, description="Confidence of an answer that only a message's wording gives."
     )
     reader: bool = Field(
-        True, description="A learned reader weighs what messages say beside what the rules answer; false: rules alone."
+        True,
+        description="A learned reader says which words of messages answer, beside what the rules answer; false: rules alone.",
+    )
+    reader_least: float = Field(
+        0.35,
+        ge=0,
+        le=1,
+        description="Chance that what was read must exceed, where the rules know nothing of what is asked for.",
+    )
+    reader_against_answer: float = Field(
+        0.8, ge=0, le=1, description="The same where the rules answer something else. 1: rules alone, where they answer."
+    )
+    reader_against_silence: float = Field(
+        0.7, ge=0, le=1, description="The same where the rules know of what is asked for, and that nothing holds."
+    )
+    reader_against_end: float = Field(
+        0.9, ge=0, le=1, description="The same where the rules know that the value did not hold then, or as something else."
     )
     model_seconds: float = Field(2.0, gt=0, le=60, description="Wait for the model, where the wording does not decide, in s.")
     reports: int = Field(1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped.")

@@ -17,11 +17,13 @@ from aico_memory.models.embedder import Embedder, Vectors
 from aico_memory.models.embedding_queue import EmbeddingQueue
 from aico_memory.models.language_tables import load_tables
 from aico_memory.models.load import ModelAccount, load_embedder
+from aico_memory.models.span_reader import SpanReader, load_span_reader
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 from aico_memory.settings.models import ModelSettings
 from aico_memory.stores.sql.twin import MemoryConsumerState
 from services.model.extraction import Extraction, open_extraction
 from services.model.labels import Labels, load_labels
+from services.model.reading import read_words
 
 # An answer of 768-dimensional vectors stays below the bus's megabyte.
 MAX_TEXTS = 256
@@ -34,8 +36,9 @@ class ModelHandlers(Handlers):
     name = "model"
 
     def __init__(
-        self, embedder: Embedder, account: ModelAccount, labels: Labels, settings: ModelSettings, extraction: Extraction
-    ) -> None:
+        self, embedder: Embedder, account: ModelAccount, labels: Labels, settings: ModelSettings, extraction: Extraction,
+        reader: SpanReader,
+    ) -> None:  # fmt: skip
         self.state = MemoryConsumerState()
         self._embedder = embedder
         self._account = account
@@ -55,6 +58,7 @@ class ModelHandlers(Handlers):
             {
                 topic_of(model_pb2.EmbedRequest).name: self._on_embed,
                 topic_of(model_pb2.AnalyseRequest).name: self._on_analyse,
+                topic_of(model_pb2.ReadRequest).name: lambda event, _: read_words(event, reader),
                 topic_of(extraction_pb2.ExtractRequest).name: lambda event, _: extraction.answer(event),
                 topic_of(extraction_pb2.SummariseRequest).name: lambda event, _: extraction.summarise(event),
                 topic_of(extraction_pb2.UnderstandRequest).name: lambda event, _: extraction.understand(event),
@@ -123,4 +127,5 @@ def build(ports: Ports) -> ModelHandlers:
         seconds=account.seconds,
     )  # fmt: skip
     labels = load_labels(settings, load_tables(ports.home), ports.home)
-    return ModelHandlers(embedder, account, labels, settings, open_extraction(ports))
+    reader = load_span_reader(ports.home, settings.threads)
+    return ModelHandlers(embedder, account, labels, settings, open_extraction(ports), reader)

@@ -12,7 +12,6 @@ from aico_memory.models.calibration import calibrated, thresholds_of
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.gazetteer import load_gazetteer
 from aico_memory.models.language_tables import load_function_words
-from aico_memory.models.reader_weights import load_reader
 from aico_memory.models.sleep_tables import load_sleep_words
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
 from aico_memory.stores.index.text_source import TextSource
@@ -130,9 +129,7 @@ class SemanticHandlers(Handlers):
             every.memory_model.importance,
         )
         self._write_path = WritePath(store, self._rules, tables, forming, every, ports.log, ports.courtesy.give_way)
-        self._verbs = verbs = FactVerbs(
-            ports, every, store, queue, tables, self._write_path, load_reader(ports.home) if every.recall.reader else None
-        )  # fmt: skip
+        self._verbs = verbs = FactVerbs(ports, every, store, queue, tables, self._write_path)
         time_verbs = TimeVerbs(ports, store)
         model = every.language_model
         wishes = Wishes(every.memory_model.knowledge.model_calls) if model.enabled else None

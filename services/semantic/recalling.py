@@ -5,9 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from google.protobuf.message import Message
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
@@ -18,11 +20,13 @@ from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.deciding import Answer, answer_of
+from aico_memory.domain.recall.deciding import Answer, ReaderFigures, answer_of
 from aico_memory.domain.recall.from_items import UNSEEN, held_of
+from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question, understand
-from aico_memory.domain.recall.reading.reader import ReaderWeights
+from aico_memory.domain.recall.reading.passage import Passage
+from aico_memory.domain.recall.reading.picking import Run
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.scopes import readable, subjects_in
 from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
@@ -44,7 +48,7 @@ class Recalling:
 
     def __init__(
         self, store: SemanticStore, tables: FormationTables, link: LinkPort, clock: Clock, settings: RecallSettings,
-        identity: IdentitySettings, default_language: str, said: SaidAlike, reader: ReaderWeights | None,
+        identity: IdentitySettings, default_language: str, said: SaidAlike,
     ) -> None:  # fmt: skip
         self._store = store
         self._tables = tables
@@ -54,8 +58,10 @@ class Recalling:
         self._identity = identity
         self._default_language = default_language
         self._said = said
-        self._reader = reader
         self._figures = RecallFigures(settings.least_similarity, settings.least_score)
+        self._reader = ReaderFigures(
+            settings.reader_least, settings.reader_against_answer, settings.reader_against_silence, settings.reader_against_end
+        )
 
     def recall(self, event: Event) -> context_pb2.RecallResult:
         """What answers the question and was true then; nothing where nothing was."""
@@ -80,15 +86,33 @@ class Recalling:
             for one in self._said(question, grammar, scopes, names, present_us(self._clock), zone)
             if one.said_at_us <= known_us and one.said_at_us not in withheld
         ]
-        speaks = self._reader is not None and grammar.code in self._figures.embedded_languages
-        alike_to = likeness.of_messages(said) if speaks else {}
-        # Weights that know how like a message is answer worse without that.
-        reader = None if speaks and not alike_to else self._reader
-        answer = answer_of(facts, said, held, question, grammar, as_of_us, alike_to, reader)
-        result = context_pb2.RecallResult(language=grammar.code, degraded=likeness.degraded)
+        answer, missing = self._answer(facts, said, held, question, grammar, as_of_us)
+        result = context_pb2.RecallResult(language=grammar.code, degraded=dict.fromkeys([*likeness.degraded, *missing]))
         self._tell(result, _once(answer.facts), {known.memory.memory_id: known for known in items}, known_us)
         self._tell_words(result, answer)
         return result
+
+    def _answer(
+        self, facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar,
+        as_of_us: int,
+    ) -> tuple[Answer, list[str]]:  # fmt: skip
+        """The answer, and who should have been asked for it and was away: then it is that of the rules."""
+        if self._settings.reader:
+            try:
+                return answer_of(facts, said, held, question, grammar, as_of_us, self._read, self._reader), []
+            except AicoMemoryError as error:
+                missing = [f"model: {error.code}"]
+        else:
+            missing = []
+        return answer_of(facts, said, held, question, grammar, as_of_us, None), missing
+
+    def _read(self, passage: Passage) -> list[Run]:
+        """The model service reads. Raises AicoMemoryError where it does not answer."""
+        request = model_pb2.ReadRequest(
+            words=passage.words, message=(passage.message + 1).tolist(), marks=passage.marks.tobytes()
+        )
+        answer = _asked(self._link, request, self._settings.model_seconds)
+        return [Run(run.first, run.last, run.chance, run.cut) for run in answer.runs]
 
     def _tell_words(self, result: context_pb2.RecallResult, answer: Answer) -> None:
         evidence = self._store.evidence([one.utterance.id for one in answer.words])
@@ -193,12 +217,6 @@ class _Likeness:
                 self.degraded.append(f"model: {error.code}")
         return self._asked
 
-    def of_messages(self, said: Sequence[Utterance]) -> dict[bytes, float]:
-        """Of messages, by their id; empty where the model is away."""
-        if not said or (embedded := self.question()) is None:
-            return {}
-        return self._store.similarities([one.id for one in said], *embedded)
-
     def __call__(self, texts: Sequence[str]) -> list[float]:
         embedded = self.question()
         if embedded is None:
@@ -207,12 +225,17 @@ class _Likeness:
         return [found.get(self.ids[text], 0.0) for text in texts]
 
     def _embed(self) -> tuple[str, np.ndarray]:
-        future = self._link.request(model_pb2.EmbedRequest(texts=[self._text], interactive=True), timeout=self._seconds)
-        if not wait([future], self._seconds).done:
-            future.cancel()
-            raise DeadlineExceeded("The model does not answer")
-        answer = future.result()
+        answer = _asked(self._link, model_pb2.EmbedRequest(texts=[self._text], interactive=True), self._seconds)
         return answer.fingerprint, np.frombuffer(answer.vectors, dtype="<f4")
+
+
+def _asked(link: LinkPort, request: Message, seconds: float) -> Any:
+    """The model's answer. Raises AicoMemoryError."""
+    future = link.request(request, timeout=seconds)
+    if not wait([future], seconds).done:
+        future.cancel()
+        raise DeadlineExceeded("The model does not answer")
+    return future.result()
 
 
 def _zone(name: str) -> str:

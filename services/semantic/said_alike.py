@@ -12,7 +12,7 @@ from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.segments import words_of
-from aico_memory.domain.recall.slots import Slot, slot_of
+from aico_memory.domain.recall.slots import slot_of
 from aico_memory.domain.retrieval.tokens import query_tokens
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
@@ -29,8 +29,8 @@ def _believes(policy: WritePolicy) -> bool:
     return policy.mode == MODES[0] and not restricted
 
 
-def _shares(memory: Memory, slot: Slot, grammar: Grammar) -> bool:
-    return any(any_alike(slot.keys, word, grammar) for word in words_of(memory.text, grammar))
+def _shares(memory: Memory, keys: Sequence[str], grammar: Grammar) -> bool:
+    return any(any_alike(keys, word, grammar) for word in words_of(memory.text, grammar))
 
 
 class SaidAlike:
@@ -52,13 +52,14 @@ class SaidAlike:
         slot = slot_of(question, grammar)
         # Where somebody has to approve what is believed, nothing is taken from what was merely said.
         own = tuple(scope for scope in scopes if _believes(self._policing.effective(self._store, scope)))
-        if slot is None or not own or not self._settings.messages:
+        if (slot is None and not self._settings.reader) or not own or not self._settings.messages:
             return []
+        keys = slot.keys if slot is not None else tuple(sorted(question.words))
         found = []
         view = View(own, now_us, kinds=(RECORD,))
         mine = [
             memory
-            for memory in self._records(" ".join(slot.keys), grammar.code, view)
+            for memory in self._records(" ".join(keys), grammar.code, view)
             if memory.owner in names and memory.data_source == _FROM_PEOPLE
         ]
         if len({memory.speaker for memory in mine}) > 1:
@@ -66,7 +67,7 @@ class SaidAlike:
             known = frozenset(name.casefold() for name in names)
             mine = [memory for memory in mine if not memory.speaker or memory.speaker.casefold() in known]
         for memory in mine:
-            if not self._settings.reader and not _shares(memory, slot, grammar):
+            if not self._settings.reader and not _shares(memory, keys, grammar):
                 continue
             if not _NO_STATEMENTS & self._held_back(memory.text):
                 found.append(memory)

@@ -15,7 +15,7 @@ from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.deciding import answer_of
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import understand
-from aico_memory.domain.recall.reading.reader import ReaderWeights
+from aico_memory.domain.recall.reading.picking import Scorer
 from aico_memory.domain.recall.timeline import Held, Statement, resolve
 from aico_memory.models.embedder import Embedder, Vectors
 
@@ -64,7 +64,7 @@ def statements_of(stream: Stream, tables: FormationTables) -> list[Statement]:
 
 
 def run_streams(
-    streams: Sequence[Stream], tables: FormationTables, embedder: Embedder, reader: ReaderWeights | None
+    streams: Sequence[Stream], tables: FormationTables, embedder: Embedder, read: Scorer | None
 ) -> dict[tuple[str, str], Tally]:
     """Tallies by (language, half); without a reader of the rules alone."""
     vectoriser = Vectoriser(embedder)
@@ -75,26 +75,21 @@ def run_streams(
         held = resolve(statements)
         _count_merges(statements, held, tally)
         for asked in stream.asked:
-            _ask(stream, asked, held, tables, vectoriser, reader, tally)
+            _ask(stream, asked, held, tables, vectoriser, read, tally)
     return tallies
 
 
 def _ask(
     stream: Stream, asked: Asked, held: Sequence[Held], tables: FormationTables, vectoriser: Vectoriser,
-    reader: ReaderWeights | None, tally: Tally,
+    read: Scorer | None, tally: Tally,
 ) -> None:  # fmt: skip
     tense, as_of = tense_of(stream, asked)
     grammar = tables.grammars[stream.language]
     question = understand(asked.question, grammar, tables, stream.now_us, ZONE)
     likeness = vectoriser.to(asked.question)
-    figures = RecallFigures()
-    facts = recalled(question, held, as_of, tables, likeness, figures)
+    facts = recalled(question, held, as_of, tables, likeness, RecallFigures())
     said = [Utterance(b"%d" % number, one.text, one.at_us, ZONE) for number, one in enumerate(stream.said)]
-
-    alike_to: dict[bytes, float] = {}
-    if reader is not None and stream.language in figures.embedded_languages:
-        alike_to = dict(zip([one.id for one in said], likeness([one.text for one in said]), strict=True))
-    values = answer_of(facts, said, held, question, grammar, as_of, alike_to, reader).values
+    values = answer_of(facts, said, held, question, grammar, as_of, read).values
     tally.answered(stream.id, tense, asked, values)
     _count_errors(asked, held, values, as_of, tally)
     tally.baselines(stream, tense, asked, as_of, likeness)

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from aico_memory.contracts.v1 import options_pb2 as aico__memory_dot_contracts_dot_v1_dot_options__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$aico_memory/contracts/v1/model.proto\x12\x0e\x61ico.memory.v1\x1a&aico_memory/contracts/v1/options.proto\"v\n\x0c\x45mbedRequest\x12\r\n\x05texts\x18\x01 \x03(\t\x12\x13\n\x0binteractive\x18\x02 \x01(\x08:B\xea\xe0\x18>\n\x16memory/model/embed/v1/\x10\x02\x1a\x05model0\x02:\x19\x61ico.memory.v1.Embeddings\"w\n\nEmbeddings\x12\x0f\n\x07vectors\x18\x01 \x01(\x0c\x12\x11\n\tdimension\x18\x02 \x01(\r\x12\x13\n\x0b\x66ingerprint\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x0e\n\x06\x63\x61\x63hed\x18\x05 \x01(\r\x12\x11\n\tlanguages\x18\x06 \x03(\t\"q\n\x0e\x41nalyseRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05tasks\x18\x02 \x03(\t:B\xea\xe0\x18>\n\x18memory/model/analyse/v1/\x10\x02\x1a\x05model0\x02:\x17\x61ico.memory.v1.Analysis\"$\n\x05Label\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x01\"1\n\x06\x45ntity\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0b\n\x03uri\x18\x03 \x01(\t\"\xe8\x01\n\x08\x41nalysis\x12%\n\x06intent\x18\x01 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12(\n\tsentiment\x18\x02 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12\'\n\x08language\x18\x03 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12(\n\x08\x65ntities\x18\x04 \x03(\x0b\x32\x16.aico.memory.v1.Entity\x12\x13\n\x0b\x61nswered_by\x18\x05 \x03(\t\x12\x0e\n\x06vector\x18\x06 \x01(\x0c\x12\x13\n\x0b\x66ingerprint\x18\x07 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$aico_memory/contracts/v1/model.proto\x12\x0e\x61ico.memory.v1\x1a&aico_memory/contracts/v1/options.proto\"v\n\x0c\x45mbedRequest\x12\r\n\x05texts\x18\x01 \x03(\t\x12\x13\n\x0binteractive\x18\x02 \x01(\x08:B\xea\xe0\x18>\n\x16memory/model/embed/v1/\x10\x02\x1a\x05model0\x02:\x19\x61ico.memory.v1.Embeddings\"w\n\nEmbeddings\x12\x0f\n\x07vectors\x18\x01 \x01(\x0c\x12\x11\n\tdimension\x18\x02 \x01(\r\x12\x13\n\x0b\x66ingerprint\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x0e\n\x06\x63\x61\x63hed\x18\x05 \x01(\r\x12\x11\n\tlanguages\x18\x06 \x03(\t\"q\n\x0e\x41nalyseRequest\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05tasks\x18\x02 \x03(\t:B\xea\xe0\x18>\n\x18memory/model/analyse/v1/\x10\x02\x1a\x05model0\x02:\x17\x61ico.memory.v1.Analysis\"$\n\x05Label\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x01\"1\n\x06\x45ntity\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0b\n\x03uri\x18\x03 \x01(\t\"\xe8\x01\n\x08\x41nalysis\x12%\n\x06intent\x18\x01 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12(\n\tsentiment\x18\x02 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12\'\n\x08language\x18\x03 \x01(\x0b\x32\x15.aico.memory.v1.Label\x12(\n\x08\x65ntities\x18\x04 \x03(\x0b\x32\x16.aico.memory.v1.Entity\x12\x13\n\x0b\x61nswered_by\x18\x05 \x03(\t\x12\x0e\n\x06vector\x18\x06 \x01(\x0c\x12\x13\n\x0b\x66ingerprint\x18\x07 \x01(\t\"~\n\x0bReadRequest\x12\r\n\x05words\x18\x01 \x03(\t\x12\x0f\n\x07message\x18\x02 \x03(\r\x12\r\n\x05marks\x18\x03 \x01(\x0c:@\xea\xe0\x18<\n\x15memory/model/read/v1/\x10\x02\x1a\x05model0\x02:\x18\x61ico.memory.v1.ReadWords\"C\n\x07WordRun\x12\r\n\x05\x66irst\x18\x01 \x01(\r\x12\x0c\n\x04last\x18\x02 \x01(\r\x12\x0e\n\x06\x63hance\x18\x03 \x01(\x02\x12\x0b\n\x03\x63ut\x18\x04 \x01(\r\"U\n\tReadWords\x12%\n\x04runs\x18\x01 \x03(\x0b\x32\x17.aico.memory.v1.WordRun\x12\x0e\n\x06reader\x18\x02 \x01(\t\x12\x11\n\tlanguages\x18\x03 \x03(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,6 +36,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EMBEDREQUEST']._serialized_options = b'\352\340\030>\n\026memory/model/embed/v1/\020\002\032\005model0\002:\031aico.memory.v1.Embeddings'
   _globals['_ANALYSEREQUEST']._loaded_options = None
   _globals['_ANALYSEREQUEST']._serialized_options = b'\352\340\030>\n\030memory/model/analyse/v1/\020\002\032\005model0\002:\027aico.memory.v1.Analysis'
+  _globals['_READREQUEST']._loaded_options = None
+  _globals['_READREQUEST']._serialized_options = b'\352\340\030<\n\025memory/model/read/v1/\020\002\032\005model0\002:\030aico.memory.v1.ReadWords'
   _globals['_EMBEDREQUEST']._serialized_start=96
   _globals['_EMBEDREQUEST']._serialized_end=214
   _globals['_EMBEDDINGS']._serialized_start=216
@@ -48,4 +50,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ENTITY']._serialized_end=539
   _globals['_ANALYSIS']._serialized_start=542
   _globals['_ANALYSIS']._serialized_end=774
+  _globals['_READREQUEST']._serialized_start=776
+  _globals['_READREQUEST']._serialized_end=902
+  _globals['_WORDRUN']._serialized_start=904
+  _globals['_WORDRUN']._serialized_end=971
+  _globals['_READWORDS']._serialized_start=973
+  _globals['_READWORDS']._serialized_end=1058
 # @@protoc_insertion_point(module_scope)

@@ -197,3 +197,98 @@ class Analysis(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Analysis: _TypeAlias = Analysis  # noqa: Y015
+
+@_typing.final
+class ReadRequest(_message.Message):
+    """Which words of what was told answer a question (recall.reader)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORDS_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    MARKS_FIELD_NUMBER: _builtins.int
+    marks: _builtins.bytes
+    """Row-major, one byte a mark and as many marks a word as the reader has: what is known of it."""
+    @_builtins.property
+    def words(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The words of the question, then those of the messages, the oldest first."""
+
+    @_builtins.property
+    def message(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """For each word 0 for the question, else the number of its message, from 1 on."""
+
+    def __init__(
+        self,
+        *,
+        words: _abc.Iterable[_builtins.str] | None = ...,
+        message: _abc.Iterable[_builtins.int] | None = ...,
+        marks: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["marks", b"marks", "message", b"message", "words", b"words"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadRequest: _TypeAlias = ReadRequest  # noqa: Y015
+
+@_typing.final
+class WordRun(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    CHANCE_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
+    first: _builtins.int
+    """Places of the first and the last word."""
+    last: _builtins.int
+    chance: _builtins.float
+    """How likely it is right, 0 to 1."""
+    cut: _builtins.int
+    """Letters of an ending at the last word that are no part of the value."""
+    def __init__(
+        self,
+        *,
+        first: _builtins.int = ...,
+        last: _builtins.int = ...,
+        chance: _builtins.float = ...,
+        cut: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chance", b"chance", "cut", b"cut", "first", b"first", "last", b"last"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WordRun: _TypeAlias = WordRun  # noqa: Y015
+
+@_typing.final
+class ReadWords(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUNS_FIELD_NUMBER: _builtins.int
+    READER_FIELD_NUMBER: _builtins.int
+    LANGUAGES_FIELD_NUMBER: _builtins.int
+    reader: _builtins.str
+    """What read them: languages and date of the network."""
+    @_builtins.property
+    def runs(self) -> _containers.RepeatedCompositeFieldContainer[Global___WordRun]:
+        """Runs that answer most likely, the surest first."""
+
+    @_builtins.property
+    def languages(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        runs: _abc.Iterable[Global___WordRun] | None = ...,
+        reader: _builtins.str = ...,
+        languages: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["languages", b"languages", "reader", b"reader", "runs", b"runs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadWords: _TypeAlias = ReadWords  # noqa: Y015

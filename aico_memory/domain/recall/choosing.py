@@ -122,7 +122,7 @@ def _counts(value: Sequence[str], grammar: Grammar) -> bool:
 
 def known_otherwise(one: Mirrored, held: Sequence[Held], question: Question, grammar: Grammar, at_us: int) -> bool:
     """Whether the facts know the value, and that it did not hold then: it was ended, corrected or taken back."""
-    same = [fact for fact in held if _same_value(fact.fact.value, one.value, grammar)]
+    same = [fact for fact in held if same_value(fact.fact.value, one.value, grammar)]
     mine = [fact for fact in same if fact.statement.said_at_us == one.utterance.said_at_us]
     if mine and not any(fact.holds_at(at_us) for fact in mine):
         return True
@@ -132,7 +132,8 @@ def known_otherwise(one: Mirrored, held: Sequence[Held], question: Question, gra
     return bool(over) and not any(fact.holds_at(at_us) for fact in meant)
 
 
-def _same_value(one: str, other: str, grammar: Grammar) -> bool:
+def same_value(one: str, other: str, grammar: Grammar) -> bool:
+    """Whether the words of the shorter value all stand in the longer one, in whatever form."""
     few, many = sorted(
         ([lower_in(trim(word), grammar.code) for word in text.split() if trim(word)] for text in (one, other)), key=len
     )

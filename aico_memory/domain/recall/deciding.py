@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.choosing import by_wording, known_otherwise
+from aico_memory.domain.recall.choosing import KNOWN, by_wording, known_otherwise, same_value
 from aico_memory.domain.recall.groups import Recalled
-from aico_memory.domain.recall.mirrored import Mirrored, Utterance
+from aico_memory.domain.recall.mirrored import Mirrored, Utterance, bounds
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.reading.clues import Candidate, Conversation
-from aico_memory.domain.recall.reading.options import LESS, MORE, NOTHING, RULES, SAID, Option, Ruled, options_of
-from aico_memory.domain.recall.reading.pieces import read_pieces
+from aico_memory.domain.recall.reading.marks import CORRECTS, NEGATES, TAKES_BACK
+from aico_memory.domain.recall.reading.passage import (
+    ACT,
+    ANSWERED,
+    OVER,
+    OVER_AS_ASKED,
+    ROLE,
+    RULED,
+    Passage,
+    Ruled,
+    passage_of,
+)
+from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
 from aico_memory.domain.recall.reading.pool import worth_reading
-from aico_memory.domain.recall.reading.reader import Choice, ReaderWeights, choose
-from aico_memory.domain.recall.slots import Slot, slot_of
+from aico_memory.domain.recall.segments import segments_of
+from aico_memory.domain.recall.slots import WHAT, Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderFigures:
+    """How sure the reader must be that its words are right, 0 to 1.
+
+    Chosen on streams from which it had not learned and on those for which the rules were made (docs/BENCHMARKS.md).
+    """
+
+    # Where the rules know nothing of what is asked for.
+    least: float = 0.35
+    # Where they answer something else.
+    against_answer: float = 0.8
+    # Where they know of it, and that nothing holds.
+    against_silence: float = 0.7
+    # Where they know its own value, and that it did not hold then, or have read it as something else than what is asked for.
+    against_end: float = 0.9
 
 
 @dataclass(slots=True)
@@ -37,63 +66,130 @@ class Answer:
 
 def answer_of(
     facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar, as_of_us: int,
-    alike_to: Mapping[bytes, float], weights: ReaderWeights | None,
+    read: Scorer | None, figures: ReaderFigures | None = None,
 ) -> Answer:  # fmt: skip
-    """What answers the question as of then; without weights by rules alone.
+    """What answers the question as of then; without a reader by rules alone.
 
-    `alike_to`: how like the question each message is, by its id; empty where the model does not tell. Of many messages
-    those are read that bear most on the question.
+    Of many messages those are read that bear most on the question. Where the rules answer with what was said in none of
+    these (by others, in a shared scope), their answer stands, as it does where the reader is not sure enough. Raises what
+    `read` raises.
     """
     slot = slot_of(question, grammar)
-    if slot is not None and said and weights is not None:
-        said = worth_reading(slot, said, alike_to, grammar)
-    told = by_wording(facts, said, held, question, slot, grammar, as_of_us)
-    ruled = Answer(words=list(told)) if told else Answer(list(facts.answer))
-    if weights is None or slot is None or not said:
+    if read is not None:
+        said = worth_reading(question, slot, said, _read_us(facts, held, question), grammar)
+    ruled = by_rules(facts, said, held, question, slot, grammar, as_of_us)
+    if read is None or not said or question.yes_no:
         return ruled
-    options = options_for(facts, ruled, said, held, question, slot, grammar, as_of_us, alike_to)
-    answer = _chosen(choose(options, weights), ruled)
     at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
-    if answer.chance is not None and any(known_otherwise(one, held, question, grammar, at_us) for one in answer.words):
-        # It was corrected, taken back or ended: what the rules know of it stands.
+    passage = passage_of(question, slot, said, ruled_of(ruled, held), grammar, at_us)
+    seen = {one.said_at_us for one in said}
+    if any(one.statement.said_at_us not in seen for one in ruled.facts):
         return ruled
+    picked = pick_values(passage, read(passage), grammar)
+    if _agree(picked, ruled, grammar):
+        return ruled
+    answer = _told(picked, passage, ruled, held, slot, grammar, at_us)
+    least = _least(answer, picked, passage, ruled, facts, held, question, grammar, at_us, figures or ReaderFigures())
+    return answer if answer.values and picked[0].run.chance > least else ruled
+
+
+def _agree(picked: Sequence[Picked], ruled: Answer, grammar: Grammar) -> bool:
+    """Whether reader and rules say the same, in whatever form; then the rules know more of it."""
+    told = ruled.values
+    return len(picked) == len(told) > 0 and all(any(same_value(one.value, value, grammar) for value in told) for one in picked)
+
+
+def _least(
+    answer: Answer, picked: Sequence[Picked], passage: Passage, ruled: Answer, facts: Recalled, held: Sequence[Held],
+    question: Question, grammar: Grammar, at_us: int, figures: ReaderFigures,
+) -> float:  # fmt: skip
+    """How sure the reader must be."""
+    least = figures.against_answer if ruled.values else figures.against_silence if facts.asked else figures.least
+    known = any(support >= KNOWN for support in question.predicates.values())
+    if (
+        _read_otherwise(picked, passage, known)
+        or _denied(picked, passage)
+        or any(known_otherwise(one, held, question, grammar, at_us) for one in answer.words)
+    ):
+        return max(least, figures.against_end)
+    return least
+
+
+def _read_otherwise(picked: Sequence[Picked], passage: Passage, known: bool) -> bool:
+    """Whether the rules take the first value for over, or, where they know what is asked for, for something else."""
+    if not picked:
+        return False
+    said = passage.marks[picked[0].run.first : picked[0].run.last + 1, RULED]
+    return bool(np.isin(said, (OVER_AS_ASKED, OVER)).all() or (known and (said > ANSWERED).all()))
+
+
+def _denied(picked: Sequence[Picked], passage: Passage) -> bool:
+    """Whether a value was said not to be, there or later: behind "not" or "never", or where something is taken back."""
+    keys = [normalise_fact_key(word) for word in passage.words]
+    for one in picked:
+        said = keys[one.run.first : one.run.last + 1]
+        for at in range(one.run.first, len(keys) - len(said) + 1):
+            before = passage.marks[max(at - 2, passage.begins) : at, ROLE]
+            if keys[at : at + len(said)] == said and ((before == NEGATES).any() or int(passage.marks[at, ACT]) == TAKES_BACK):
+                return True
+    return False
+
+
+def _may_hold(word: Mirrored, picked: Picked, passage: Passage, at_us: int) -> bool:
+    """Whether it had begun and was not over; a correction speaks of the time before it as well."""
+    corrects = int(passage.marks[picked.run.first, ACT]) == CORRECTS
+    return (word.from_us <= at_us or corrects) and word.until_us > at_us
+
+
+def by_rules(
+    facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, slot: Slot | None, grammar: Grammar,
+    as_of_us: int,
+) -> Answer:  # fmt: skip
+    """What facts answer, or the wording of messages where that is better."""
+    told = by_wording(facts, said, held, question, slot, grammar, as_of_us)
+    return Answer(words=list(told)) if told else Answer(list(facts.answer))
+
+
+def ruled_of(ruled: Answer, held: Sequence[Held]) -> Ruled:
+    """What the rules answer, beside what they hold."""
+    times = [one.statement.said_at_us for one in ruled.facts] + [one.utterance.said_at_us for one in ruled.words]
+    return Ruled(tuple(ruled.values), tuple(times), held)
+
+
+def _read_us(facts: Recalled, held: Sequence[Held], question: Question) -> frozenset[int]:
+    """When the messages were said of which the rules have read something that was asked for."""
+    asked = [one for one in held if question.predicates.get(one.predicate, 0.0) >= KNOWN]
+    return frozenset(one.statement.said_at_us for one in (*facts.answer, *facts.asked, *asked))
+
+
+def _told(
+    picked: Sequence[Picked], passage: Passage, ruled: Answer, held: Sequence[Held], slot: Slot | None, grammar: Grammar,
+    at_us: int,
+) -> Answer:  # fmt: skip
+    """The values that were read: as facts where the rules know them, else as words of their message."""
+    answer = Answer()
+    if not picked:
+        return answer
+    answer.chance = min(one.run.chance for one in picked)
+    for one in picked:
+        utterance = passage.said[int(passage.message[one.run.first])]
+        key = normalise_fact_key(one.value)
+        known = [fact for fact in (*ruled.facts, *held) if normalise_fact_key(fact.fact.value) == key and fact.holds_at(at_us)]
+        mine = [fact for fact in known if fact in ruled.facts or fact.statement.said_at_us == utterance.said_at_us]
+        if mine:
+            answer.facts.append(mine[0])
+        else:
+            word = Mirrored(one.value, utterance, *_interval(one, utterance, slot, grammar))
+            if not _may_hold(word, one, passage, at_us):
+                return Answer()
+            answer.words.append(word)
     return answer
 
 
-def options_for(
-    facts: Recalled, ruled: Answer, said: Sequence[Utterance], held: Sequence[Held], question: Question, slot: Slot,
-    grammar: Grammar, as_of_us: int, alike_to: Mapping[bytes, float],
-) -> list[Option]:  # fmt: skip
-    """Everything that the question may be answered with, the rules' answer among it."""
-    at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
-    pieces = read_pieces(slot, said, alike_to, grammar)
-    talk = Conversation(question, slot, pieces, grammar, at_us)
-    times = [one.statement.said_at_us for one in ruled.facts] + [one.utterance.said_at_us for one in ruled.words]
-    return options_of(
-        talk, talk.candidates(), Ruled(tuple(ruled.values), tuple(times), bool(ruled.words), bool(facts.asked), held)
-    )
-
-
-def _chosen(choice: Choice, ruled: Answer) -> Answer:
-    option = choice.option
-    if option.kind == RULES:
-        return ruled
-    if option.kind == NOTHING:
-        return Answer()
-    if option.kind == LESS:
-        kept = {normalise_fact_key(value) for value in option.values}
-        return Answer(
-            [one for one in ruled.facts if normalise_fact_key(one.fact.value) in kept],
-            [one for one in ruled.words if normalise_fact_key(one.value) in kept],
-        )
-    assert option.candidate is not None
-    read = _read(option.candidate)
-    if option.kind == SAID:
-        return Answer([], read, choice.chance)
-    assert option.kind == MORE
-    return Answer(ruled.facts, [*ruled.words, *read], choice.chance)
-
-
-def _read(candidate: Candidate) -> list[Mirrored]:
-    piece = candidate.piece
-    return [Mirrored(value, piece.utterance, piece.from_us, piece.until_us) for value in candidate.values]
+def _interval(picked: Picked, utterance: Utterance, slot: Slot | None, grammar: Grammar) -> tuple[int, int]:
+    """When it holds, as the piece of the message says that it stands in."""
+    words = set(normalise_fact_key(picked.value).split())
+    for segment in segments_of(utterance.text, grammar, utterance.said_at_us, utterance.zone):
+        if words <= {key for word in segment.words for key in normalise_fact_key(word.said).split()}:
+            return bounds(slot.kind if slot is not None else WHAT, segment, utterance.said_at_us, grammar)
+    return utterance.said_at_us, OPEN

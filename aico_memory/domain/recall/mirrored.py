@@ -76,7 +76,7 @@ def _told(
         if is_denied(piece, grammar):
             yield [Mirrored(value, utterance, utterance.said_at_us, mode=END) for value in values or [""]]
             continue
-        start, until = bounds(slot, piece, utterance.said_at_us, grammar)
+        start, until = bounds(slot.kind, piece, utterance.said_at_us, grammar)
         if corrects and before[-1]:
             start = min(start, before[-1][0].from_us)
         lows = {word.low for word in piece.words}
@@ -140,7 +140,8 @@ def is_denied(piece: Segment, grammar: Grammar) -> bool:
     return verb is not None and verb.negated
 
 
-def bounds(slot: Slot, piece: Segment, said_at_us: int, grammar: Grammar) -> tuple[int, int]:
+def bounds(asked: str, piece: Segment, said_at_us: int, grammar: Grammar) -> tuple[int, int]:
+    """The interval [from, until) in which a piece says that something holds, where a question of this kind is asked."""
     start, until = said_at_us, OPEN
     past = any(grammar.tenses.get(word.low) in ("past", "participle") for word in piece.words)
     for one in piece.times:
@@ -150,7 +151,7 @@ def bounds(slot: Slot, piece: Segment, said_at_us: int, grammar: Grammar) -> tup
             start = one.future[0]
         elif one.kind in ("until", "lasting"):
             until = one.bounds(past)[1]
-        elif slot.kind not in (WHEN, CLOCK) and one.future[0] > said_at_us and one.kind in ("at", "ahead"):
+        elif asked not in (WHEN, CLOCK) and one.future[0] > said_at_us and one.kind in ("at", "ahead"):
             start = one.future[0]
     if until <= said_at_us:
         start = min(start, 0)

@@ -319,11 +319,12 @@ def listed_values(words: Sequence[Word], grammar: Grammar) -> list[str]:
         values[-1].append(word.said)
         if word.closes:
             values.append([])
-    return [_value(part, grammar) for part in values if part and len(part) <= _LONGEST]
+    return [value_of(part, grammar) for part in values if part and len(part) <= _LONGEST]
 
 
-def _value(part: Sequence[str], grammar: Grammar) -> str:
-    words = list(part)
+def value_of(said: Sequence[str], grammar: Grammar) -> str:
+    """The words of a value without article and ending of case."""
+    words = list(said)
     if grammar.parser == "turkish" and words:
         words[-1] = split_case(words[-1])[1]
     return shorten(" ".join(words), grammar)

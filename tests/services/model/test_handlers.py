@@ -15,10 +15,12 @@ import pytest
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import extraction_pb2, model_pb2
+from aico_memory.domain.recall.reading.passage import KNOWN_THEN, MARKS
 from aico_memory.errors import InvalidMessage
 from aico_memory.ids import new_id
 from aico_memory.models.language_tables import load_tables
 from aico_memory.models.load import ModelAccount
+from aico_memory.models.span_reader import load_span_reader
 from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import Home
 from aico_memory.settings.models import ModelSettings
@@ -34,7 +36,9 @@ ACCOUNT = ModelAccount("x", "hashed-ngrams", "f", "test", "twin", "onnx", "int8"
 def handlers() -> Iterator[ModelHandlers]:
     settings = ModelSettings(query_cache_entries=2)
     labels = load_labels(settings, load_tables(HOME), HOME)
-    built = ModelHandlers(HashedEmbedder(), ACCOUNT, labels, settings, Extraction(None, "off", threading.Event()))
+    built = ModelHandlers(
+        HashedEmbedder(), ACCOUNT, labels, settings, Extraction(None, "off", threading.Event()), load_span_reader(HOME)
+    )
     yield built
     built.close()
 
@@ -70,6 +74,38 @@ def test_bulk_work_leaves_the_cache_of_queries_alone(handlers: ModelHandlers) ->
 def test_too_many_texts_are_refused(handlers: ModelHandlers) -> None:
     with pytest.raises(InvalidMessage, match=str(MAX_TEXTS)):
         ask(handlers, model_pb2.EmbedRequest(texts=["x"] * (MAX_TEXTS + 1)))
+
+
+def read_request(**changed: Any) -> model_pb2.ReadRequest:
+    words = ["Where", "is", "my", "bike?", "The", "bike", "is", "at", "Harlow's."]
+    fields: dict[str, Any] = {"words": words, "message": [0] * 4 + [1] * 5, "marks": bytes(9 * len(MARKS))}
+    return model_pb2.ReadRequest(**{**fields, **changed})
+
+
+def test_words_that_answer_come_with_the_reader_that_found_them(handlers: ModelHandlers) -> None:
+    said = [KNOWN_THEN] + [0] * (len(MARKS) - 2) + [1]
+    marks = bytes([0] * len(MARKS) * 4 + said * 5)
+    answer = ask(handlers, read_request(marks=marks))
+    assert [(run.first, run.last) for run in answer.runs][:1] == [(8, 8)]
+    assert 0 < answer.runs[0].chance <= 1
+    assert answer.reader.startswith("span reader")
+    assert list(answer.languages) == ["de", "en", "tr"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"words": []}, "0 words"),
+        ({"words": ["x"] * 2001}, "2001 words"),
+        ({"message": [0]}, "1 messages"),
+        ({"marks": b""}, "0 marks"),
+        ({"message": [1, 0, 0, 0, 1, 1, 1, 1, 1]}, "rise"),
+        ({"marks": bytes([99] * 9 * len(MARKS))}, "no mark has"),
+    ],
+)
+def test_what_is_no_passage_is_refused(handlers: ModelHandlers, changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidMessage, match=said):
+        ask(handlers, read_request(**changed))
 
 
 def test_an_analysis_names_the_classifiers(handlers: ModelHandlers) -> None:

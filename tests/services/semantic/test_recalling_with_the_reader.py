@@ -6,7 +6,7 @@ import pytest
 
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.models.fact_tables import load_formation_tables
-from aico_memory.models.reader_weights import load_reader
+from aico_memory.models.span_reader import load_span_reader
 from aico_memory.paths import find_home
 from tests.services.semantic.told_and_asked import DAY, START, Memory
 
@@ -17,7 +17,7 @@ def tables() -> FormationTables:
 
 
 def test_what_no_rule_reads_is_read_by_the_reader(tables: FormationTables) -> None:
-    reading = Memory(tables, reader=load_reader(find_home()))
+    reading = Memory(tables, reader=load_span_reader(find_home()))
     memory = Memory(tables)
     for one in (memory, reading):
         one.say("Das Fahrrad hab ich bei der Werkstatt Lorenz abgegeben.", 0)
@@ -34,16 +34,18 @@ def test_what_no_rule_reads_is_read_by_the_reader(tables: FormationTables) -> No
     assert reading.values(question, user="bert") == []
 
 
-def test_without_the_model_the_reader_leaves_its_languages_to_the_rules(tables: FormationTables) -> None:
-    reading = Memory(tables, reader=load_reader(find_home()))
+def test_without_the_model_the_rules_answer_and_it_is_named(tables: FormationTables) -> None:
+    reading = Memory(tables, reader=load_span_reader(find_home()))
     reading.model_away = True
-    reading.say("The bike is at the workshop of Mr Harlow.", 0)
-    answer = reading.ask("Which workshop is the bike at?")
-    assert answer.degraded
-    assert [one.value for one in answer.results] == Memory.values(_alone(tables), "Which workshop is the bike at?")
+    reading.say("I live in Leeds.", 0)
+    answer = reading.ask("Where do I live?")
+    assert list(answer.degraded) == ["model: model_unavailable"]
+    assert [one.value for one in answer.results] == ["Leeds"]
 
 
-def _alone(tables: FormationTables) -> Memory:
-    memory = Memory(tables)
-    memory.say("The bike is at the workshop of Mr Harlow.", 0)
-    return memory
+def test_words_of_others_and_of_what_waits_for_review_are_not_read(tables: FormationTables) -> None:
+    reading = Memory(tables, reader=load_span_reader(find_home()))
+    reading.say("Das Fahrrad hab ich bei der Werkstatt Lorenz abgegeben.", 0, user="bert", group="chor")
+    question = "Zu welcher Werkstatt habe ich das Fahrrad gebracht?"
+    assert reading.values(question, group_id="chor") == []
+    assert reading.values(question, user="bert", group_id="chor") == ["Lorenz"]

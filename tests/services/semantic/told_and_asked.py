@@ -7,22 +7,24 @@ from uuid import UUID
 
 from aico_memory.clock import FixedClock, from_us
 from aico_memory.contracts.envelope import Event
+from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import context_pb2, model_pb2
 from aico_memory.domain import memory as semantic
 from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import RECORD, Evidence, Scope
-from aico_memory.domain.recall.reading.reader import ReaderWeights
 from aico_memory.domain.retrieval.tokens import index_tokens
 from aico_memory.domain.scopes import scope_of
 from aico_memory.errors import ModelUnavailable
 from aico_memory.ids import derive_id, new_id
+from aico_memory.models.span_reader import SpanReader
 from aico_memory.models.twin import HashedEmbedder
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.settings.write_path import PolicySettings
 from aico_memory.stores.semantic.twin import MemorySemanticStore
+from services.model.reading import read_words
 from services.semantic.policing import Policing
 from services.semantic.recalling import Recalling
 from services.semantic.said_alike import SaidAlike
@@ -37,7 +39,7 @@ DAY = 86_400_000_000
 class Memory:
     """Messages said in scopes, formed by the rules and applied; and the questions about them."""
 
-    def __init__(self, tables: FormationTables, reader: ReaderWeights | None = None, **settings: Any) -> None:
+    def __init__(self, tables: FormationTables, reader: SpanReader | None = None, **settings: Any) -> None:
         self.tables = tables
         self.sharing = Sharing(tables)
         self.model = HashedEmbedder()
@@ -45,12 +47,13 @@ class Memory:
         self.questions = 0
         self.store = MemorySemanticStore()
         self.shelves: dict[Scope, Shelf] = {}
-        link = TwinLink({model_pb2.EmbedRequest: self.embed})
+        link = TwinLink({model_pb2.EmbedRequest: self.embed, model_pb2.ReadRequest: self.read})
+        self.reader = reader
         identity = IdentitySettings(aliases={"discord:7": "ana"})
         clock = FixedClock(from_us(START + 1000 * DAY))
-        figures = RecallSettings(**settings)
+        figures = RecallSettings(**{"reader": reader is not None, **settings})
         said = SaidAlike(self.store, tables, Policing(PolicySettings(), identity), figures)
-        self.recalling = Recalling(self.store, tables, link, clock, figures, identity, "en", said, reader)
+        self.recalling = Recalling(self.store, tables, link, clock, figures, identity, "en", said)
 
     def embed(self, message: model_pb2.EmbedRequest, user: str) -> model_pb2.Embeddings:
         self.questions += 1
@@ -58,6 +61,11 @@ class Memory:
             raise ModelUnavailable("The model is away")
         rows = self.model.embed(list(message.texts))
         return model_pb2.Embeddings(vectors=rows.tobytes(), dimension=rows.shape[1], fingerprint=self.model.fingerprint)
+
+    def read(self, message: model_pb2.ReadRequest, user: str) -> model_pb2.ReadWords:
+        if self.model_away or self.reader is None:
+            raise ModelUnavailable("The model is away")
+        return read_words(Event(new_id(START), topic_of(message).name, user, message), self.reader)
 
     def say(
         self, text: str, day: float, user: str = "ana", group: str = "", project: str = "", name: str = "",

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 from aico_memory.clock import FixedClock, from_us
 from aico_memory.contracts.envelope import Event, make_record, open_record, open_reply
+from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import envelope_pb2, model_pb2, semantic_pb2, working_pb2
 from aico_memory.contracts.wire import StampedRecord, reply_topic
 from aico_memory.domain.formation.grammar import FormationTables
@@ -17,11 +18,13 @@ from aico_memory.errors import InvalidMessage, ModelUnavailable
 from aico_memory.ids import derive_id, new_id
 from aico_memory.log import get_logger
 from aico_memory.models.fact_tables import load_formation_tables
+from aico_memory.models.span_reader import SpanReader, load_span_reader
 from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import Home, find_home
 from aico_memory.runtime.ports import Ports
 from aico_memory.settings.root import Settings
 from aico_memory.vault.master import open_vault
+from services.model.reading import read_words
 from services.semantic.handlers import SemanticHandlers, build
 from tests.support.twin_link import TwinLink
 
@@ -33,6 +36,17 @@ REPLY = reply_topic("tester", bytes(8))
 def shipped_tables() -> FormationTables:
     """Read once for all workers of a run: no home of a test brings tables of its own."""
     return load_formation_tables(find_home())
+
+
+@lru_cache(maxsize=1)
+def shipped_reader() -> SpanReader:
+    """Read once, too."""
+    return load_span_reader(find_home())
+
+
+def read(message: model_pb2.ReadRequest, user: str) -> model_pb2.ReadWords:
+    """What the model service would read."""
+    return read_words(Event(new_id(START), topic_of(message).name, user, message), shipped_reader())
 
 
 class Worker:
@@ -50,7 +64,7 @@ class Worker:
         self.clock = FixedClock(from_us(START))
         self.model = HashedEmbedder()
         self.model_away = False
-        self.link = TwinLink({model_pb2.EmbedRequest: self.embed})
+        self.link = TwinLink({model_pb2.EmbedRequest: self.embed, model_pb2.ReadRequest: read})
         self.moved = threading.Condition()
         self.sequence = 0
         # What the broker's clock showed before the first event.

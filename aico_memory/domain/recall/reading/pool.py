@@ -1,38 +1,59 @@
-"""Which messages are read for a question, where there are many."""
+"""Which messages are read for a question, where there are more than find room."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.recall.alike import alike
+from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.mirrored import Utterance
-from aico_memory.domain.recall.reading.pieces import grams
+from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.reading.passage import MAX_WORDS, words_in
 from aico_memory.domain.recall.segments import words_of
 from aico_memory.domain.recall.slots import Slot
 
-# Messages that are read piece by piece.
-MOST = 24
+# Words that are read together: the network has places for 512 tokens, of which a Turkish word takes three.
+ROOM = 160
+# Letters of the parts of words that are compared.
+_GRAM = 4
+# Weight of what the rules have read of the question, beside words in common (0 to 1) and their parts (0 to 1).
+_READ = 2.0
 
 
-def worth_reading(slot: Slot, said: Sequence[Utterance], likeness: Mapping[bytes, float], grammar: Grammar) -> list[Utterance]:
-    """The messages that bear most on the question, and what was said right after each; at most MOST, the oldest first."""
+def worth_reading(
+    question: Question, slot: Slot | None, said: Sequence[Utterance], read_us: Collection[int], grammar: Grammar
+) -> list[Utterance]:
+    """The messages that bear most on the question, and what was said right after each, the oldest first.
+
+    `read_us`: when the messages were said of which the rules have read something that was asked for.
+    """
     ordered = sorted(said, key=lambda one: one.said_at_us)
-    if len(ordered) <= MOST:
+    lengths = [min(len(words_in(one.text)), MAX_WORDS) for one in ordered]
+    if sum(lengths) <= ROOM:
         return ordered
-    wanted = frozenset(gram for key in slot.keys for gram in grams(key))
+    keys = (*slot.keys, *slot.optional) if slot is not None else tuple(sorted(question.words))
+    wanted = frozenset(gram for key in keys for gram in _grams(key))
 
-    def bearing(one: Utterance) -> tuple[float, int]:
+    def bearing(place: int) -> tuple[float, int]:
+        one = ordered[place]
         words = words_of(one.text, grammar)
-        shared = sum(any(alike(key, word, grammar) for word in words) for key in slot.keys) / len(slot.keys)
-        held = frozenset(gram for word in words for gram in grams(word))
-        return shared + len(wanted & held) / max(1, len(wanted)) + likeness.get(one.id, 0.0), one.said_at_us
+        shared = sum(any(any_alike((key,), word, grammar) for word in words) for key in keys) / max(1, len(keys))
+        held = frozenset(gram for word in words for gram in _grams(word))
+        parts = len(wanted & held) / max(1, len(wanted))
+        return _READ * (one.said_at_us in read_us) + shared + parts, one.said_at_us
 
-    places = {one.id: place for place, one in enumerate(ordered)}
     chosen: set[int] = set()
-    for one in sorted(ordered, key=bearing, reverse=True):
+    left = ROOM
+    for place in sorted(range(len(ordered)), key=bearing, reverse=True):
         # A correction stands behind what it corrects.
-        chosen |= {places[one.id], min(places[one.id] + 1, len(ordered) - 1)}
-        if len(chosen) >= MOST:
-            break
-    return [ordered[place] for place in sorted(chosen)][-MOST:]
+        for at in (place, place + 1):
+            if at < len(ordered) and at not in chosen and lengths[at] <= left:
+                chosen.add(at)
+                left -= lengths[at]
+    return [ordered[place] for place in sorted(chosen)]
+
+
+def _grams(word: str) -> frozenset[str]:
+    """Its runs of four letters, with the edges."""
+    padded = f"  {word} "
+    return frozenset(padded[at : at + _GRAM] for at in range(len(padded) - _GRAM + 1))
