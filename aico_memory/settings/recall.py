@@ -37,7 +37,7 @@ class RecallSettings(Section):
         description="Chance that what was read must exceed, where the rules know nothing of what is asked for.",
     )
     reader_against_answer: float = Field(
-        0.8, ge=0, le=1, description="The same where the rules answer something else. 1: rules alone, where they answer."
+        0.6, ge=0, le=1, description="The same where the rules answer something else. 1: rules alone, where they answer."
     )
     reader_against_silence: float = Field(
         0.7, ge=0, le=1, description="The same where the rules know of what is asked for, and that nothing holds."

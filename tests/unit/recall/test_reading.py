@@ -234,6 +234,11 @@ def test_a_reader_that_is_not_sure_leaves_the_answer_to_the_rules(tables: Format
     assert answered(tables, finding("cello"), "en", ended, "Which instrument do I play?").values == []
 
 
+def test_a_list_that_the_rules_know_is_not_shortened(tables: FormationTables) -> None:
+    texts = ["I'm allergic to nuts.", "I'm allergic to eggs."]
+    assert sorted(answered(tables, finding("eggs"), "en", texts, "What am I allergic to?").values) == ["eggs", "nuts"]
+
+
 def test_what_the_rules_know_from_messages_that_are_not_read_stands(tables: FormationTables) -> None:
     texts = ["I live in Leeds.", "Sunny today."]
     assert answered(tables, finding("today"), "en", texts, "Where do I live?", hidden=[0]).values == ["Leeds"]
