@@ -93,9 +93,7 @@ def facts(
 
     face = face_of(context)
     home = find_home()
-    streams = [
-        stream for stream in load_streams() if half in (stream.half.replace(" ", "-"), "" if stream.half != LEARN else LEARN)
-    ]
+    streams = [stream for stream in load_streams() if (stream.half.replace(" ", "-") == half if half else stream.half != LEARN)]
     with progress_of(face) as progress:
         progress("loading the embedding model")
         embedder, account = load_embedder(ModelSettings(), home.model)

@@ -80,11 +80,11 @@ def answer_of(
     ruled = by_rules(facts, said, held, question, slot, grammar, as_of_us)
     if read is None or not said or question.yes_no:
         return ruled
-    at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
-    passage = passage_of(question, slot, said, ruled_of(ruled, held), grammar, at_us)
     seen = {one.said_at_us for one in said}
     if any(one.statement.said_at_us not in seen for one in ruled.facts):
         return ruled
+    at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
+    passage = passage_of(question, slot, said, ruled_of(ruled, held), grammar, at_us)
     picked = pick_values(passage, read(passage), grammar)
     if _agree(picked, ruled, grammar):
         return ruled
