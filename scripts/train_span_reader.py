@@ -36,7 +36,7 @@ from aico_memory.domain.recall.reading.passage import MARKS
 from aico_memory.domain.recall.reading.picking import CUTS, cut_of, pick_values, spans
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.load import load_embedder
-from aico_memory.models.span_reader import MODEL_FILE, RECIPE_FILE, Encoded, encode, open_tokenizer, runs_of
+from aico_memory.models.span_reader import MODEL_FILE, RECIPE_FILE, Encoded, encode, open_tokenizer, reading_of
 from aico_memory.models.weights import TOKENIZER_FILE, embedded_weights
 from aico_memory.paths import find_home
 from aico_memory.settings.models import ModelSettings
@@ -184,9 +184,8 @@ def scored(model: Any, samples: Sequence[Example], grammars: Any) -> dict[str, d
             out = run(model, [samples[at].encoded for at in batch]).numpy()
             for row, at in enumerate(batch):
                 sample, encoded = samples[at].sample, samples[at].encoded
-                picked = pick_values(
-                    sample.passage, runs_of(sample.passage, encoded, out[row], PAIR), grammars[sample.language]
-                )
+                reading = reading_of(sample.passage, encoded, out[row], PAIR)
+                picked = pick_values(sample.passage, reading.runs, grammars[sample.language])
                 hit = answers([one.value for one in picked], sample.expected)
                 for name in (f"{sample.language} {sample.variant} {sample.tense}", f"all {sample.variant} {sample.tense}"):
                     right[name].append((sample.ruled_right, hit))
@@ -251,7 +250,7 @@ class Single(torch.nn.Module):  # type: ignore[misc]
         return self.reader(tokens, torch.ones_like(tokens), marks)
 
 
-def export(model: Any, into: Path, tokenizer: Path, provenance: dict[str, Any]) -> None:
+def export(model: Any, into: Path, tokenizer: Path, provenance: dict[str, Any], kept_out: Sequence[str]) -> None:
     """The network with 8-bit weights, its tokenizer, and where it comes from."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -275,6 +274,7 @@ def export(model: Any, into: Path, tokenizer: Path, provenance: dict[str, Any]) 
         "pair": PAIR,
         "languages": provenance["languages"],
         "provenance": provenance,
+        "kept_out": kept_out,
     }
     (into / RECIPE_FILE).write_text(yaml.safe_dump(recipe, sort_keys=False, width=120, allow_unicode=True), encoding="utf-8")
 
@@ -327,7 +327,7 @@ def main() -> None:
         "languages": sorted({stream.language for stream in streams}), "encoder": encoder.model,
         "split": f"scores: one in {KEPT_OUT} of the streams written to learn from", "scores": scores,
         "date": datetime.now(UTC).date().isoformat(),
-    })  # fmt: skip
+    }, sorted(kept))  # fmt: skip
     say(f"written to {given.out}")
 
 

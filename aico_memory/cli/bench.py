@@ -87,7 +87,7 @@ def facts(
     from aico_memory.bench.facts.streams import LEARN, load_streams
     from aico_memory.models.fact_tables import load_formation_tables
     from aico_memory.models.load import load_embedder
-    from aico_memory.models.span_reader import load_span_reader
+    from aico_memory.models.reader_trust import load_reader
     from aico_memory.paths import find_home
     from aico_memory.settings.models import ModelSettings
 
@@ -99,9 +99,7 @@ def facts(
         embedder, account = load_embedder(ModelSettings(), home.model)
         progress(f"{len(streams)} streams")
         if in_process:
-            tallies = run_streams(
-                streams, load_formation_tables(home), embedder, None if rules_alone else load_span_reader(home)
-            )
+            tallies = run_streams(streams, load_formation_tables(home), embedder, None if rules_alone else load_reader(home))
         else:
             tallies = run_over_the_bus(streams, embedder, progress)
     way = "in process" if in_process else "over the bus"

@@ -17,7 +17,7 @@ import yaml
 from numpy.typing import NDArray
 
 from aico_memory.domain.recall.reading.passage import MARKS, Passage
-from aico_memory.domain.recall.reading.picking import CUTS, Run, spans
+from aico_memory.domain.recall.reading.picking import CUTS, Reading, Run, spans
 from aico_memory.errors import ModelUnavailable
 from aico_memory.models.weights import TOKENIZER_FILE
 from aico_memory.paths import Home, config_file
@@ -27,8 +27,12 @@ FOLDER, MODEL_FILE, RECIPE_FILE = "span_reader", "model.onnx", "recipe.yaml"
 MAX_TOKENS = 512
 # Runs of one answer: what stands lower is not looked at.
 MOST_RUNS = 32
+# Runs that were not chosen and are told all the same, with how likely they are.
+MOST_OTHERS = 8
 # How far below the threshold one of several values may stand: chosen on streams that the network had not learned from.
 BELOW = 1.0
+# From this chance on several values are told, where they are near the threshold.
+ASKED = 0.5
 _CLS, _SEP = "[CLS]", "[SEP]"
 
 
@@ -51,6 +55,8 @@ class Recipe:
     # Width of the vectors of a pair.
     pair: int
     languages: tuple[str, ...]
+    # Streams of the benchmark from which it has not learned.
+    kept_out: tuple[str, ...]
     provenance: dict[str, Any]
 
 
@@ -63,12 +69,12 @@ class SpanReader:
         self._loading = threading.Lock()
         self._loaded: tuple[Any, Any, Recipe] | None = None
 
-    def __call__(self, passage: Passage) -> list[Run]:
-        """The runs of words that answer most likely, the surest first. Raises ModelUnavailable."""
+    def __call__(self, passage: Passage) -> Reading:
+        """Which runs of words answer most likely. Raises ModelUnavailable."""
         session, tokenizer, recipe = self._load()
         encoded = encode(passage, tokenizer)
         (scores,) = session.run(None, {"tokens": encoded.tokens[None], "marks": encoded.marks[None]})
-        return runs_of(passage, encoded, scores[0], recipe.pair)
+        return reading_of(passage, encoded, scores[0], recipe.pair)
 
     @property
     def recipe(self) -> Recipe:
@@ -109,34 +115,44 @@ def load_span_reader(home: Home, threads: int = 1) -> SpanReader:
 def recipe_of(folder: Path) -> Recipe:
     """The recipe beside the network."""
     content = yaml.safe_load((folder / RECIPE_FILE).read_text(encoding="utf-8"))
-    return Recipe(str(content["name"]), int(content["pair"]), tuple(content["languages"]), content["provenance"])
+    return Recipe(
+        str(content["name"]),
+        int(content["pair"]),
+        tuple(content["languages"]),
+        tuple(content["kept_out"]),
+        content["provenance"],
+    )
 
 
-def runs_of(passage: Passage, encoded: Encoded, scores: NDArray[np.float32], pair: int) -> list[Run]:
-    """The runs that answer most likely, from the network's output of shape (t, 2 + 2 * pair + CUTS + 3); at most MOST_RUNS.
+def reading_of(passage: Passage, encoded: Encoded, scores: NDArray[np.float32], pair: int) -> Reading:
+    """What answers most likely, from the network's output of shape (t, 2 + 2 * pair + CUTS + 3).
 
     That is the best run, and, where several values are asked for, each near the threshold. A run's chance is that of anything
-    answering times its share beside the runs that are not chosen.
+    answering times its share beside the runs that are not chosen; of these, its share of all.
     """
     firsts, lasts = spans(passage)
-    answers = float(scores[0, -1])
+    likely, several = (1 / (1 + math.exp(-float(scores[0, place]))) for place in (-1, -3))
     if not len(firsts):
-        return []
+        return Reading(answers=likely, several=several)
     margins = margins_of(scores, encoded.first[firsts], encoded.last[lasts], pair)
-    order = np.argsort(-margins, kind="stable")
-    least = scores[0, -2] - BELOW if scores[0, -3] > 0 else math.inf
-    chosen = [int(place) for at, place in enumerate(order[:MOST_RUNS]) if not at or margins[place] > least]
+    order = np.argsort(-margins, kind="stable")[:MOST_RUNS]
+    least = scores[0, -2] - BELOW if several > ASKED else math.inf
+    chosen = [int(place) for at, place in enumerate(order) if not at or margins[place] > least]
     shares = np.exp(margins - margins.max())
-    others = float(shares.sum() - shares[chosen].sum())
-    likely = 1 / (1 + math.exp(-answers))
+    total = float(shares.sum())
+    rest = max(total - float(shares[chosen].sum()), 0.0)
     cuts = scores[encoded.last, 2 + 2 * pair : 2 + 2 * pair + CUTS].argmax(axis=1)
-    return [
-        Run(
-            int(firsts[place]), int(lasts[place]), likely * float(shares[place]) / (float(shares[place]) + max(others, 0.0)),
-            int(cuts[lasts[place]]),
-        )
-        for place in chosen
-    ]  # fmt: skip
+
+    def run(place: int, beside: float) -> Run:
+        chance = likely * float(shares[place]) / beside
+        return Run(int(firsts[place]), int(lasts[place]), chance, int(cuts[lasts[place]]))
+
+    return Reading(
+        [run(place, float(shares[place]) + rest) for place in chosen],
+        [run(int(place), total) for place in order if int(place) not in chosen][:MOST_OTHERS],
+        likely,
+        several,
+    )
 
 
 def margins_of(

@@ -30,20 +30,9 @@ class RecallSettings(Section):
         True,
         description="A learned reader says which words of messages answer, beside what the rules answer; false: rules alone.",
     )
-    reader_least: float = Field(
-        0.35,
-        ge=0,
-        le=1,
-        description="Chance that what was read must exceed, where the rules know nothing of what is asked for.",
-    )
-    reader_against_answer: float = Field(
-        0.6, ge=0, le=1, description="The same where the rules answer something else. 1: rules alone, where they answer."
-    )
-    reader_against_silence: float = Field(
-        0.7, ge=0, le=1, description="The same where the rules know of what is asked for, and that nothing holds."
-    )
-    reader_against_end: float = Field(
-        0.9, ge=0, le=1, description="The same where the rules know that the value did not hold then, or as something else."
-    )
+    reader_margin: float = Field(
+        0.0, ge=-1, le=1,
+        description="How much likelier right than the rules the reader must be for its answer to stand. 1: rules alone.",
+    )  # fmt: skip
     model_seconds: float = Field(2.0, gt=0, le=60, description="Wait for the model, where the wording does not decide, in s.")
     reports: int = Field(1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped.")

@@ -7,6 +7,7 @@ import numpy as np
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import model_pb2
 from aico_memory.domain.recall.reading.passage import MARKS, Passage
+from aico_memory.domain.recall.reading.picking import Run
 from aico_memory.errors import InvalidMessage
 from aico_memory.models.span_reader import SpanReader
 
@@ -17,12 +18,16 @@ MAX_WORDS = 2_000
 def read_words(event: Event, reader: SpanReader) -> model_pb2.ReadWords:
     """The runs of words that answer. Raises InvalidMessage and ModelUnavailable."""
     request: model_pb2.ReadRequest = event.message
-    runs = reader(passage_in(request))
+    reading = reader(passage_in(request))
     recipe = reader.recipe
     return model_pb2.ReadWords(
-        runs=[model_pb2.WordRun(first=run.first, last=run.last, chance=run.chance, cut=run.cut) for run in runs],
-        reader=recipe.name, languages=recipe.languages,
+        runs=[_told(run) for run in reading.runs], others=[_told(run) for run in reading.others], answers=reading.answers,
+        several=reading.several, reader=recipe.name, languages=recipe.languages,
     )  # fmt: skip
+
+
+def _told(run: Run) -> model_pb2.WordRun:
+    return model_pb2.WordRun(first=run.first, last=run.last, chance=run.chance, cut=run.cut)
 
 
 def passage_in(request: model_pb2.ReadRequest) -> Passage:

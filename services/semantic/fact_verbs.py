@@ -8,6 +8,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import context_pb2, working_pb2, write_path_pb2
 from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.models.reader_trust import load_trust
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.root import Settings
 from aico_memory.stores.semantic.port import IndexQueue, SemanticStore, SemanticTransaction
@@ -46,8 +47,8 @@ class FactVerbs:
         self._uses = RecallUses(ports.link, ports.clock, settings.recall.reports)
         explaining = Explaining(store, identity, ports.clock, settings.memory_model.importance)
         recalling = Recalling(
-            store, tables, ports.link, ports.clock, settings.recall, identity, settings.semantic.default_language,
-            SaidAlike(store, tables, self._policing, settings.recall),
+            store, tables, load_trust(ports.home), ports.link, ports.clock, settings.recall, identity,
+            settings.semantic.default_language, SaidAlike(store, tables, self._policing, settings.recall),
         )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(context_pb2.RecallRequest).name: lambda event, _: self._recall(recalling, event),

@@ -20,13 +20,14 @@ from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.deciding import Answer, ReaderFigures, answer_of
+from aico_memory.domain.recall.deciding import Answer, Reader, answer_of
 from aico_memory.domain.recall.from_items import UNSEEN, held_of
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.reading.passage import Passage
-from aico_memory.domain.recall.reading.picking import Run
+from aico_memory.domain.recall.reading.picking import Reading, Run
+from aico_memory.domain.recall.reading.trust import Trust
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.scopes import readable, subjects_in
 from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
@@ -47,8 +48,8 @@ class Recalling:
     """Understands a question and chooses among the items of the scopes it may read; safe from many threads."""
 
     def __init__(
-        self, store: SemanticStore, tables: FormationTables, link: LinkPort, clock: Clock, settings: RecallSettings,
-        identity: IdentitySettings, default_language: str, said: SaidAlike,
+        self, store: SemanticStore, tables: FormationTables, trust: Trust, link: LinkPort, clock: Clock,
+        settings: RecallSettings, identity: IdentitySettings, default_language: str, said: SaidAlike,
     ) -> None:  # fmt: skip
         self._store = store
         self._tables = tables
@@ -59,9 +60,7 @@ class Recalling:
         self._default_language = default_language
         self._said = said
         self._figures = RecallFigures(settings.least_similarity, settings.least_score)
-        self._reader = ReaderFigures(
-            settings.reader_least, settings.reader_against_answer, settings.reader_against_silence, settings.reader_against_end
-        )
+        self._reader = Reader(self._read, trust, settings.reader_margin) if settings.reader else None
 
     def recall(self, event: Event) -> context_pb2.RecallResult:
         """What answers the question and was true then; nothing where nothing was."""
@@ -97,22 +96,18 @@ class Recalling:
         as_of_us: int,
     ) -> tuple[Answer, list[str]]:  # fmt: skip
         """The answer, and who should have been asked for it and was away: then it is that of the rules."""
-        if self._settings.reader:
-            try:
-                return answer_of(facts, said, held, question, grammar, as_of_us, self._read, self._reader), []
-            except AicoMemoryError as error:
-                missing = [f"model: {error.code}"]
-        else:
-            missing = []
-        return answer_of(facts, said, held, question, grammar, as_of_us, None), missing
+        try:
+            return answer_of(facts, said, held, question, grammar, as_of_us, self._reader), []
+        except AicoMemoryError as error:
+            return answer_of(facts, said, held, question, grammar, as_of_us, None), [f"model: {error.code}"]
 
-    def _read(self, passage: Passage) -> list[Run]:
+    def _read(self, passage: Passage) -> Reading:
         """The model service reads. Raises AicoMemoryError where it does not answer."""
         request = model_pb2.ReadRequest(
             words=passage.words, message=(passage.message + 1).tolist(), marks=passage.marks.tobytes()
         )
         answer = _asked(self._link, request, self._settings.model_seconds)
-        return [Run(run.first, run.last, run.chance, run.cut) for run in answer.runs]
+        return Reading([_run(one) for one in answer.runs], [_run(one) for one in answer.others], answer.answers, answer.several)
 
     def _tell_words(self, result: context_pb2.RecallResult, answer: Answer) -> None:
         evidence = self._store.evidence([one.utterance.id for one in answer.words])
@@ -181,6 +176,10 @@ class Recalling:
             result.results.append(
                 _told(memory.memory_id, one.fact.text, one.fact.value, one.from_us, one.until_us, memory.confidence, rests_on)
             )
+
+
+def _run(told: model_pb2.WordRun) -> Run:
+    return Run(told.first, told.last, told.chance, told.cut)
 
 
 def _told(

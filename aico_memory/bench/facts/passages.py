@@ -19,7 +19,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.wording import trim
 from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.choosing import KNOWN
-from aico_memory.domain.recall.deciding import by_rules, ruled_of
+from aico_memory.domain.recall.deciding import by_rules, moment_of, ruled_of
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import understand
 from aico_memory.domain.recall.reading.passage import Passage, passage_of
@@ -107,7 +107,7 @@ class PassageSampler:
         facts = recalled(question, held, as_of, self._tables, similar, RecallFigures())
         seen = [one for number, one in enumerate(said) if number not in hidden]
         ruled = by_rules(facts, seen, held, question, slot, grammar, as_of)
-        passage = passage_of(question, slot, said, ruled_of(ruled, held), grammar, as_of)
+        passage = passage_of(question, slot, said, ruled_of(ruled, held), grammar, moment_of(question, as_of))
         gold = tuple(gold_spans(passage, value, grammar) for value in asked.expected)
         if not all(gold) and variant != WHOLE:
             return None

@@ -12,10 +12,9 @@ from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.weight import WEAK
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.deciding import answer_of
+from aico_memory.domain.recall.deciding import Reader, answer_of
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import understand
-from aico_memory.domain.recall.reading.picking import Scorer
 from aico_memory.domain.recall.timeline import Held, Statement, resolve
 from aico_memory.models.embedder import Embedder, Vectors
 
@@ -64,7 +63,7 @@ def statements_of(stream: Stream, tables: FormationTables) -> list[Statement]:
 
 
 def run_streams(
-    streams: Sequence[Stream], tables: FormationTables, embedder: Embedder, read: Scorer | None
+    streams: Sequence[Stream], tables: FormationTables, embedder: Embedder, reader: Reader | None
 ) -> dict[tuple[str, str], Tally]:
     """Tallies by (language, half); without a reader of the rules alone."""
     vectoriser = Vectoriser(embedder)
@@ -75,13 +74,13 @@ def run_streams(
         held = resolve(statements)
         _count_merges(statements, held, tally)
         for asked in stream.asked:
-            _ask(stream, asked, held, tables, vectoriser, read, tally)
+            _ask(stream, asked, held, tables, vectoriser, reader, tally)
     return tallies
 
 
 def _ask(
     stream: Stream, asked: Asked, held: Sequence[Held], tables: FormationTables, vectoriser: Vectoriser,
-    read: Scorer | None, tally: Tally,
+    reader: Reader | None, tally: Tally,
 ) -> None:  # fmt: skip
     tense, as_of = tense_of(stream, asked)
     grammar = tables.grammars[stream.language]
@@ -89,7 +88,7 @@ def _ask(
     likeness = vectoriser.to(asked.question)
     facts = recalled(question, held, as_of, tables, likeness, RecallFigures())
     said = [Utterance(b"%d" % number, one.text, one.at_us, ZONE) for number, one in enumerate(stream.said)]
-    values = answer_of(facts, said, held, question, grammar, as_of, read).values
+    values = answer_of(facts, said, held, question, grammar, as_of, reader).values
     tally.answered(stream.id, tense, asked, values)
     _count_errors(asked, held, values, as_of, tally)
     tally.baselines(stream, tense, asked, as_of, likeness)

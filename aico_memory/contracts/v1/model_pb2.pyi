@@ -270,24 +270,38 @@ class ReadWords(_message.Message):
     RUNS_FIELD_NUMBER: _builtins.int
     READER_FIELD_NUMBER: _builtins.int
     LANGUAGES_FIELD_NUMBER: _builtins.int
+    OTHERS_FIELD_NUMBER: _builtins.int
+    ANSWERS_FIELD_NUMBER: _builtins.int
+    SEVERAL_FIELD_NUMBER: _builtins.int
     reader: _builtins.str
     """What read them: languages and date of the network."""
+    answers: _builtins.float
+    """How likely it is that anything answers at all, 0 to 1."""
+    several: _builtins.float
+    """How likely it is that several values are asked for, 0 to 1."""
     @_builtins.property
     def runs(self) -> _containers.RepeatedCompositeFieldContainer[Global___WordRun]:
         """Runs that answer most likely, the surest first."""
 
     @_builtins.property
     def languages(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def others(self) -> _containers.RepeatedCompositeFieldContainer[Global___WordRun]:
+        """The likeliest of the runs that were not chosen, each with its share."""
+
     def __init__(
         self,
         *,
         runs: _abc.Iterable[Global___WordRun] | None = ...,
         reader: _builtins.str = ...,
         languages: _abc.Iterable[_builtins.str] | None = ...,
+        others: _abc.Iterable[Global___WordRun] | None = ...,
+        answers: _builtins.float = ...,
+        several: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["languages", b"languages", "reader", b"reader", "runs", b"runs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "languages", b"languages", "others", b"others", "reader", b"reader", "runs", b"runs", "several", b"several"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

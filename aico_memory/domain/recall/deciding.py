@@ -2,57 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.choosing import KNOWN, by_wording, known_otherwise, same_value
+from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value
 from aico_memory.domain.recall.groups import Recalled
-from aico_memory.domain.recall.mirrored import Mirrored, Utterance, bounds
+from aico_memory.domain.recall.mirrored import Mirrored, Utterance
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.reading.marks import CORRECTS, NEGATES, TAKES_BACK
-from aico_memory.domain.recall.reading.passage import (
-    ACT,
-    ANSWERED,
-    OVER,
-    OVER_AS_ASKED,
-    ROLE,
-    RULED,
-    Passage,
-    Ruled,
-    passage_of,
-)
+from aico_memory.domain.recall.reading.ending import interval_of, with_end
+from aico_memory.domain.recall.reading.marks import CORRECTS
+from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, passage_of
 from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
 from aico_memory.domain.recall.reading.pool import worth_reading
-from aico_memory.domain.recall.segments import segments_of
-from aico_memory.domain.recall.slots import WHAT, Slot, slot_of
+from aico_memory.domain.recall.reading.trust import BOTH, DENIED, ENDED, READ, RULES, SILENCE, Case, Trust, features_of
+from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderFigures:
-    """How sure the reader must be that its words are right, 0 to 1.
-
-    Chosen on streams from which it had not learned and on those for which the rules were made (docs/BENCHMARKS.md).
-    """
-
-    # Where the rules know nothing of what is asked for.
-    least: float = 0.35
-    # Where they answer something else.
-    against_answer: float = 0.6
-    # Where they know of it, and that nothing holds.
-    against_silence: float = 0.7
-    # Where they know its own value, and that it did not hold then, or have read it as something else than what is asked for.
-    against_end: float = 0.9
 
 
 @dataclass(slots=True)
 class Answer:
-    """Facts and words that answer; `chance`: how likely the reader takes what it read itself to be right."""
+    """Facts and words that answer; `chance`: how likely what was read is right."""
 
     facts: list[Held] = field(default_factory=list)
     words: list[Mirrored] = field(default_factory=list)
@@ -64,75 +36,119 @@ class Answer:
         return [one.fact.value for one in self.facts] + [one.value for one in self.words]
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads passages, and how far it is believed."""
+
+    read: Scorer
+    trust: Trust
+    # How much likelier right than the rules it must be, -1 to 1.
+    margin: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the rules answer and what was read; without features it is the rules' answer that stands."""
+
+    ruled: Answer
+    told: Answer = field(default_factory=Answer)
+    features: Mapping[str, float] | None = None
+
+
 def answer_of(
     facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar, as_of_us: int,
-    read: Scorer | None, figures: ReaderFigures | None = None,
+    reader: Reader | None,
 ) -> Answer:  # fmt: skip
-    """What answers the question as of then; without a reader by rules alone.
+    """What answers the question as of then; without a reader by rules alone. Raises what the reader raises."""
+    weighed = weigh(facts, said, held, question, grammar, as_of_us, reader.read if reader is not None else None)
+    if reader is None or weighed.features is None:
+        return weighed.ruled
+    answer = _believed(weighed.told, weighed.ruled, reader.trust.chances(weighed.features), reader.margin)
+    if answer is weighed.told and not answer.facts and len(answer.words) == 1:
+        answer.words = [_ended(answer.words[0], said, held, question, grammar, as_of_us, reader.read)]
+    return answer
+
+
+def _ended(
+    word: Mirrored, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar, as_of_us: int,
+    read: Scorer,
+) -> Mirrored:  # fmt: skip
+    """What was read, with its end where something said later tells one."""
+    slot = slot_of(question, grammar)
+    near = worth_reading(question, slot, said, {word.utterance.said_at_us}, grammar)
+
+    def passage_at(moment_us: int) -> Passage:
+        return passage_of(question, slot, near, Ruled((), (), held), grammar, moment_us)
+
+    last_us = max(one.said_at_us for one in near)
+    return with_end(word, moment_of(question, as_of_us), last_us, passage_at, read, slot, grammar)
+
+
+def weigh(
+    facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar, as_of_us: int,
+    read: Scorer | None,
+) -> Weighed:  # fmt: skip
+    """What rules and reader say.
 
     Of many messages those are read that bear most on the question. Where the rules answer with what was said in none of
-    these (by others, in a shared scope), their answer stands, as it does where the reader is not sure enough. Raises what
-    `read` raises.
+    these (by others, in a shared scope), their answer stands. Raises what `read` raises.
     """
     slot = slot_of(question, grammar)
     if read is not None:
         said = worth_reading(question, slot, said, _read_us(facts, held, question), grammar)
     ruled = by_rules(facts, said, held, question, slot, grammar, as_of_us)
-    if read is None or not said or question.yes_no:
-        return ruled
     seen = {one.said_at_us for one in said}
-    if any(one.statement.said_at_us not in seen for one in ruled.facts):
-        return ruled
-    at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
-    passage = passage_of(question, slot, said, ruled_of(ruled, held), grammar, at_us)
-    picked = pick_values(passage, read(passage), grammar)
-    if _agree(picked, ruled, grammar):
-        return ruled
-    answer = _told(picked, passage, ruled, held, slot, grammar, at_us)
-    least = _least(answer, picked, passage, ruled, facts, held, question, grammar, at_us, figures or ReaderFigures())
-    return answer if answer.values and picked[0].run.chance > least else ruled
+    if read is None or not said or question.yes_no or any(one.statement.said_at_us not in seen for one in ruled.facts):
+        return Weighed(ruled)
+    at_us = moment_of(question, as_of_us)
+    rules = ruled_of(ruled, held)
+    passage = passage_of(question, slot, said, rules, grammar, at_us)
+    reading = read(passage)
+    picked = pick_values(passage, reading.runs, grammar)
+    if _same(picked, ruled, grammar):
+        return Weighed(ruled)
+    told = _told(picked, passage, ruled, held, slot, grammar, at_us)
+    listed = any(not one.fact.single_valued for one in ruled.facts)
+    case = Case(
+        question, slot, passage, rules, bool(ruled.words), listed, bool(facts.asked), reading, picked, told.words, at_us
+    )
+    features = features_of(case, grammar)
+    # What was taken back, or is known to be over, answers nothing, however surely it is read.
+    over = any(features.get(name) for name in (DENIED, ENDED))
+    return Weighed(ruled, Answer() if over else told, features)
 
 
-def _agree(picked: Sequence[Picked], ruled: Answer, grammar: Grammar) -> bool:
-    """Whether the reader says nothing that the rules do not say, in whatever form: they know more of it, and of lists."""
+def _believed(told: Answer, ruled: Answer, chances: Mapping[str, float], margin: float) -> Answer:
+    """The likeliest of what was read, what the rules answer, both, and nothing; the rules' answer where none is likelier."""
+    options = {READ: told if told.values else None, SILENCE: Answer() if ruled.values else None, BOTH: together(told, ruled)}
+    best = max((name for name, answer in options.items() if answer), key=lambda name: chances[name], default=RULES)
+    answer = options.get(best)
+    if answer is None or chances[best] <= chances[RULES] + margin:
+        return ruled
+    answer.chance = chances[best]
+    return answer
+
+
+def together(told: Answer, ruled: Answer) -> Answer | None:
+    """What the rules answer and what was read besides; None where one of them has all that the other has."""
+    mine = {normalise_fact_key(value) for value in ruled.values}
+    facts = [one for one in told.facts if normalise_fact_key(one.fact.value) not in mine]
+    words = [one for one in told.words if normalise_fact_key(one.value) not in mine]
+    count = len(facts) + len(words)
+    if not count or not mine or len(told.values) - count == len(mine):
+        return None
+    return Answer([*ruled.facts, *facts], [*ruled.words, *words])
+
+
+def moment_of(question: Question, as_of_us: int) -> int:
+    """The moment that is asked about."""
+    return as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
+
+
+def _same(picked: Sequence[Picked], ruled: Answer, grammar: Grammar) -> bool:
+    """Whether reader and rules say the same, in whatever form: the rules know more of it."""
     told = ruled.values
-    return len(picked) <= len(told) and all(any(same_value(one.value, value, grammar) for value in told) for one in picked)
-
-
-def _least(
-    answer: Answer, picked: Sequence[Picked], passage: Passage, ruled: Answer, facts: Recalled, held: Sequence[Held],
-    question: Question, grammar: Grammar, at_us: int, figures: ReaderFigures,
-) -> float:  # fmt: skip
-    """How sure the reader must be."""
-    least = figures.against_answer if ruled.values else figures.against_silence if facts.asked else figures.least
-    known = any(support >= KNOWN for support in question.predicates.values())
-    if (
-        _read_otherwise(picked, passage, known)
-        or _denied(picked, passage)
-        or any(known_otherwise(one, held, question, grammar, at_us) for one in answer.words)
-    ):
-        return max(least, figures.against_end)
-    return least
-
-
-def _read_otherwise(picked: Sequence[Picked], passage: Passage, known: bool) -> bool:
-    """Whether the rules take the first value for over, or, where they know what is asked for, for something else."""
-    if not picked:
-        return False
-    said = passage.marks[picked[0].run.first : picked[0].run.last + 1, RULED]
-    return bool(np.isin(said, (OVER_AS_ASKED, OVER)).all() or (known and (said > ANSWERED).all()))
-
-
-def _denied(picked: Sequence[Picked], passage: Passage) -> bool:
-    """Whether a value was said not to be, there or later: behind "not" or "never", or where something is taken back."""
-    keys = [normalise_fact_key(word) for word in passage.words]
-    for one in picked:
-        said = keys[one.run.first : one.run.last + 1]
-        for at in range(one.run.first, len(keys) - len(said) + 1):
-            before = passage.marks[max(at - 2, passage.begins) : at, ROLE]
-            if keys[at : at + len(said)] == said and ((before == NEGATES).any() or int(passage.marks[at, ACT]) == TAKES_BACK):
-                return True
-    return False
+    return len(picked) == len(told) and all(any(same_value(one.value, value, grammar) for value in told) for one in picked)
 
 
 def _may_hold(word: Mirrored, picked: Picked, passage: Passage, at_us: int) -> bool:
@@ -168,9 +184,6 @@ def _told(
 ) -> Answer:  # fmt: skip
     """The values that were read: as facts where the rules know them, else as words of their message."""
     answer = Answer()
-    if not picked:
-        return answer
-    answer.chance = min(one.run.chance for one in picked)
     for one in picked:
         utterance = passage.said[int(passage.message[one.run.first])]
         key = normalise_fact_key(one.value)
@@ -179,17 +192,8 @@ def _told(
         if mine:
             answer.facts.append(mine[0])
         else:
-            word = Mirrored(one.value, utterance, *_interval(one, utterance, slot, grammar))
+            word = Mirrored(one.value, utterance, *interval_of(one, utterance, slot, grammar))
             if not _may_hold(word, one, passage, at_us):
                 return Answer()
             answer.words.append(word)
     return answer
-
-
-def _interval(picked: Picked, utterance: Utterance, slot: Slot | None, grammar: Grammar) -> tuple[int, int]:
-    """When it holds, as the piece of the message says that it stands in."""
-    words = set(normalise_fact_key(picked.value).split())
-    for segment in segments_of(utterance.text, grammar, utterance.said_at_us, utterance.zone):
-        if words <= {key for word in segment.words for key in normalise_fact_key(word.said).split()}:
-            return bounds(slot.kind if slot is not None else WHAT, segment, utterance.said_at_us, grammar)
-    return utterance.said_at_us, OPEN

@@ -18,8 +18,10 @@ from aico_memory.domain.retrieval.tokens import index_tokens
 from aico_memory.domain.scopes import scope_of
 from aico_memory.errors import ModelUnavailable
 from aico_memory.ids import derive_id, new_id
+from aico_memory.models.reader_trust import load_trust
 from aico_memory.models.span_reader import SpanReader
 from aico_memory.models.twin import HashedEmbedder
+from aico_memory.paths import find_home
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.settings.write_path import PolicySettings
@@ -53,7 +55,7 @@ class Memory:
         clock = FixedClock(from_us(START + 1000 * DAY))
         figures = RecallSettings(**{"reader": reader is not None, **settings})
         said = SaidAlike(self.store, tables, Policing(PolicySettings(), identity), figures)
-        self.recalling = Recalling(self.store, tables, link, clock, figures, identity, "en", said)
+        self.recalling = Recalling(self.store, tables, load_trust(find_home()), link, clock, figures, identity, "en", said)
 
     def embed(self, message: model_pb2.EmbedRequest, user: str) -> model_pb2.Embeddings:
         self.questions += 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -12,10 +10,6 @@ from aico_memory.bench.facts.run import Vectoriser, statements_of
 from aico_memory.bench.facts.streams import Asked, Said, Stream
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.when import to_us
-from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.deciding import Answer, answer_of
-from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import understand
 from aico_memory.domain.recall.reading.passage import (
     ANSWERED,
@@ -25,66 +19,14 @@ from aico_memory.domain.recall.reading.passage import (
     QUESTION,
     SAID_LATER,
     SHARED,
-    Passage,
     Ruled,
-    passage_of,
 )
-from aico_memory.domain.recall.reading.picking import LONGEST, Run, Scorer, cut_of, pick_values, spans
+from aico_memory.domain.recall.reading.picking import LONGEST, Run, cut_of, pick_values, spans
 from aico_memory.domain.recall.reading.pool import ROOM, worth_reading
 from aico_memory.domain.recall.slots import slot_of
 from aico_memory.domain.recall.timeline import resolve
 from aico_memory.models.twin import HashedEmbedder
-
-START, DAY = 1_772_000_000_000_000, 86_400_000_000
-SILENT = Ruled((), (), ())
-
-
-def said_on_days(texts: Sequence[str]) -> list[Utterance]:
-    return [Utterance(b"%d" % number, text, START + number * 10 * DAY, "UTC") for number, text in enumerate(texts)]
-
-
-def passage(
-    tables: FormationTables, language: str, texts: Sequence[str], asked: str, as_of_us: int = START + 1_000 * DAY,
-    ruled: Ruled = SILENT,
-) -> Passage:  # fmt: skip
-    grammar = tables.grammars[language]
-    question = understand(asked, grammar, tables, as_of_us, "UTC")
-    return passage_of(question, slot_of(question, grammar), said_on_days(texts), ruled, grammar, as_of_us)
-
-
-def marks_of(read: Passage, word: str) -> list[int]:
-    return [int(mark) for mark in read.marks[list(read.words).index(word)]]
-
-
-def finding(*wanted: str) -> Scorer:
-    """A reader that finds these words, the last time that they are said, the first of them the surest."""
-
-    def read(read: Passage) -> list[Run]:
-        runs = []
-        for place, text in enumerate(wanted):
-            words = text.split()
-            at = max(
-                at for at in range(read.begins, len(read.words))
-                if [word.strip(".,!") for word in read.words[at : at + len(words)]] == words
-            )  # fmt: skip
-            runs.append(Run(at, at + len(words) - 1, 0.9 - place / 10))
-        return runs
-
-    return read
-
-
-def answered(
-    tables: FormationTables, read: Scorer | None, language: str, texts: Sequence[str], asked: str, hidden: Sequence[int] = ()
-) -> Answer:  # fmt: skip
-    """The answer to what was said; the reader does not see what is hidden."""
-    grammar = tables.grammars[language]
-    messages = tuple(Said(START + number * 10 * DAY, text) for number, text in enumerate(texts))
-    as_of = messages[-1].at_us + DAY
-    held = resolve(statements_of(Stream("told", language, "develop", as_of, messages, ()), tables))
-    question = understand(asked, grammar, tables, as_of, "UTC")
-    facts = recalled(question, held, as_of, tables, lambda all_: [0.0] * len(all_), RecallFigures())
-    seen = [one for number, one in enumerate(said_on_days(texts)) if number not in hidden]
-    return answer_of(facts, seen, held, question, grammar, as_of, read)
+from tests.support.reading import DAY, START, marks_of, passage, said_on_days
 
 
 def test_question_and_messages_are_read_in_order_and_marked_by_when_they_were_said(tables: FormationTables) -> None:
@@ -195,53 +137,6 @@ def test_among_many_messages_those_that_bear_on_it_are_read_with_what_follows(ta
     assert sum(len(text.split()) for text in read) <= ROOM
     assert read == [text for text in texts if text in read]
     assert worth_reading(question, slot, said[:9], (), grammar) == said[:9]
-
-
-def test_what_is_read_answers_with_its_message_and_the_time_that_it_names(tables: FormationTables) -> None:
-    texts = ["Booked the Halcyon ferry until 1 May 2027.", "Sunny today."]
-    answer = answered(tables, finding("Halcyon"), "en", texts, "Which boat is it?")
-    assert answer.values == ["Halcyon"]
-    (word,) = answer.words
-    assert word.utterance.text == texts[0]
-    assert word.from_us == START
-    assert START < word.until_us < OPEN
-    assert answer.chance == pytest.approx(0.9)
-
-
-def test_what_the_rules_know_as_well_is_given_as_their_fact(tables: FormationTables) -> None:
-    texts = ["I live in Leeds.", "I moved to York."]
-    answer = answered(tables, finding("York"), "en", texts, "Where do I live?")
-    assert [one.predicate for one in answer.facts] == ["home_city"]
-    assert not answer.words
-    # That it is over speaks against the value of before, however sure the reader is.
-    other = answered(tables, finding("Leeds"), "en", texts, "Where do I live?")
-    assert other.values == ["York"]
-
-
-def test_a_reader_that_is_not_sure_leaves_the_answer_to_the_rules(tables: FormationTables) -> None:
-    def unsure(read: Passage) -> list[Run]:
-        return [Run(run.first, run.last, 0.6) for run in finding("Graz")(read)]
-
-    lives = ["I live in Leeds.", "Graz was lovely."]
-    assert answered(tables, None, "en", lives, "Where do I live?").values == ["Leeds"]
-    assert answered(tables, unsure, "en", lives, "Where do I live?").values == ["Leeds"]
-    assert answered(tables, lambda _: [], "en", lives, "Where do I live?").values == ["Leeds"]
-    assert answered(tables, finding("Graz"), "en", lives, "Where do I live?").values == ["Graz"]
-    # Nothing is known of a ferry, so less is enough; and that it is known to be over speaks against a value.
-    assert answered(tables, unsure, "en", ["Graz was lovely."], "Which town did I like?").values == ["Graz"]
-    ended = ["I play the cello.", "I gave up the cello, I don't play it any more."]
-    assert answered(tables, finding("cello"), "en", ended[:1], "Which instrument do I play?").values == ["cello"]
-    assert answered(tables, finding("cello"), "en", ended, "Which instrument do I play?").values == []
-
-
-def test_a_list_that_the_rules_know_is_not_shortened(tables: FormationTables) -> None:
-    texts = ["I'm allergic to nuts.", "I'm allergic to eggs."]
-    assert sorted(answered(tables, finding("eggs"), "en", texts, "What am I allergic to?").values) == ["eggs", "nuts"]
-
-
-def test_what_the_rules_know_from_messages_that_are_not_read_stands(tables: FormationTables) -> None:
-    texts = ["I live in Leeds.", "Sunny today."]
-    assert answered(tables, finding("today"), "en", texts, "Where do I live?", hidden=[0]).values == ["Leeds"]
 
 
 def test_samples_tell_streams_whole_hidden_mixed_and_ask_in_vain(tables: FormationTables) -> None:

@@ -37,8 +37,22 @@ class Run:
     cut: int = 0
 
 
-# Who reads a passage: the runs that answer most likely, the surest first.
-Scorer = Callable[[Passage], Sequence[Run]]
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a network makes of a passage."""
+
+    # The runs that answer most likely, the surest first.
+    runs: Sequence[Run] = ()
+    # The likeliest of those that were not chosen.
+    others: Sequence[Run] = ()
+    # How likely it is that anything answers at all, 0 to 1.
+    answers: float = 0.0
+    # How likely it is that several values are asked for, 0 to 1.
+    several: float = 0.0
+
+
+# Who reads a passage.
+Scorer = Callable[[Passage], Reading]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +81,7 @@ def pick_values(passage: Passage, runs: Sequence[Run], grammar: Grammar) -> list
     for run in runs:
         if any(run.first <= one.run.last and one.run.first <= run.last for one in found):
             continue
-        value = _value(passage, run, grammar)
+        value = value_in(passage, run, grammar)
         if (key := normalise_fact_key(value)) and key not in taken:
             taken.add(key)
             found.append(Picked(value, run))
@@ -86,7 +100,8 @@ def cut_of(words: Sequence[str], value: str) -> int:
     return behind if said.casefold().startswith(wanted.casefold()) else 0
 
 
-def _value(passage: Passage, run: Run, grammar: Grammar) -> str:
+def value_in(passage: Passage, run: Run, grammar: Grammar) -> str:
+    """The value that a run of words says."""
     words = [trim(word) for word in passage.words[run.first : run.last + 1]]
     if grammar.parser == "turkish" and "'" not in words[-1]:
         whole = words[-1]

@@ -1,0 +1,189 @@
+"""Whom to believe: the words that were read, the rules, neither, or both, of which each knows a part of a list.
+
+Reader and rules err on different questions: the rules are nearly always right where they know the wording, and know little
+else. Logistic regressions over named features tell how likely each of the four is right; the likeliest answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aico_memory.domain.formation.fact_key import normalise_fact_key
+from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.recall.choosing import KNOWN, known_otherwise, same_value
+from aico_memory.domain.recall.mirrored import Mirrored
+from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.reading.marks import NEGATES, TAKES_BACK
+from aico_memory.domain.recall.reading.passage import (
+    ACT,
+    ANSWERED,
+    KNOWN_THEN,
+    OVER,
+    OVER_AS_ASKED,
+    ROLE,
+    RULED,
+    SAID_LATER,
+    Passage,
+    Ruled,
+)  # fmt: skip
+from aico_memory.domain.recall.reading.picking import Picked, Reading, value_in
+from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHEN, WHO, Slot
+
+READ, RULES, SILENCE, BOTH = "read", "rules", "silence", "both"
+OPTIONS = (READ, RULES, SILENCE, BOTH)
+# Features of what was said not to be, and of what the rules know not to hold.
+DENIED, ENDED = "denied", "ended"
+# A chance nearer to 0 or 1 than this says no more.
+_SURE = 0.005
+_MEASURES = (AMOUNT, CLOCK, WHEN)
+# Messages from which on more make no difference.
+_MANY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question, what the rules answer and hold, and what was read; `words`: what was read, with when it holds."""
+
+    question: Question
+    slot: Slot | None
+    passage: Passage
+    ruled: Ruled
+    # The rules' answer is of the wording of messages, not of facts.
+    by_wording: bool
+    # Of what the rules answer with there may be several.
+    listed: bool
+    # The rules know of what is asked for.
+    asked: bool
+    reading: Reading
+    picked: Sequence[Picked]
+    words: Sequence[Mirrored]
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Weights by option and feature; made by scripts/train_reader_trust.py."""
+
+    weights: Mapping[str, Mapping[str, float]]
+
+    def chances(self, features: Mapping[str, float]) -> dict[str, float]:
+        """How likely each option is right, 0 to 1."""
+        return {
+            option: _share(sum(weights.get(name, 0.0) * value for name, value in features.items()))
+            for option, weights in self.weights.items()
+        }
+
+
+def features_of(case: Case, grammar: Grammar) -> dict[str, float]:
+    """What tells whom to believe; one for nothing, so that it has a weight as well."""
+    picked, ruled, question = case.picked, case.ruled, case.question
+    read = _logit(min((one.run.chance for one in picked), default=0.0))
+    told, aware = bool(ruled.values), bool(case.asked and not ruled.values)
+    known = any(support >= KNOWN for support in question.predicates.values())
+    covered = _covered(case.passage)
+    found = {
+        "one": 1.0, "told": told, "aware": aware, "known": known, "told known": told and known,
+        "answers": _logit(case.reading.answers), "several": _logit(case.reading.several), "listed": case.listed,
+        "single": case.slot is not None and case.slot.single,
+        "read": read, "read told": read * told, "read aware": read * aware,
+        "read known": read * known, "read told known": read * (told and known),
+        "covered": covered, "covered told": covered * told, "read covered": read * covered,
+        "past": question.past, "former": question.former, "wording": case.by_wording,
+        "several read": len(picked) > 1, "several told": len(ruled.values) > 1,
+        "nothing read": not picked, language_feature(grammar.code): 1.0,
+        "messages": math.log1p(len(case.passage.said)), "own": case.slot is not None and case.slot.own,
+    }  # fmt: skip
+    if picked:
+        found |= _of_what_was_read(case, grammar, known)
+    if told and picked:
+        found |= _beside(case, grammar)
+    return {name: float(value) for name, value in found.items()}
+
+
+def language_feature(code: str) -> str:
+    """The name of the feature that tells the language."""
+    return f"language {code}"
+
+
+def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, float]:
+    passage, run = case.passage, case.picked[0].run
+    said = passage.marks[run.first : run.last + 1, RULED]
+    here = passage.marks[passage.message == passage.message[run.first], RULED]
+    value = case.picked[0].value
+    kind = case.slot.kind if case.slot is not None else ""
+    no_measure = kind in _MEASURES and not any(letter.isdigit() for letter in value)
+    return {
+        "over": bool(np.isin(said, (OVER_AS_ASKED, OVER)).all()),
+        "read as else": bool(known and (said > ANSWERED).all()),
+        DENIED: denied(case.picked, passage),
+        ENDED: any(known_otherwise(one, case.ruled.held, case.question, grammar, case.at_us) for one in case.words),
+        "held here": bool((here > 0).any()),
+        "later": int(passage.marks[run.first, 0]) == SAID_LATER,
+        "no measure": no_measure,
+        "no name": kind == WHO and not value[:1].isupper(),
+        "length": math.log1p(run.last - run.first),
+        "values": math.log(len(case.picked)),
+    }
+
+
+def _beside(case: Case, grammar: Grammar) -> dict[str, float]:
+    """How what was read stands to what the rules answer."""
+    passage, values, newest = case.passage, case.ruled.values, max(case.ruled.said_at_us)
+    read_us = passage.said[int(passage.message[case.picked[0].run.first])].said_at_us
+    within = all(any(same_value(one.value, value, grammar) for value in values) for one in case.picked)
+    holds = all(any(same_value(one.value, value, grammar) for one in case.picked) for value in values)
+    passed_over = [
+        place
+        for place, one in enumerate(passage.said)
+        if one.said_at_us > newest
+        and (mine := passage.marks[passage.message == place]).size
+        and int(mine[0, 0]) == KNOWN_THEN
+        and not mine[:, RULED].any()
+    ]
+    shares = [
+        run.chance
+        for run in (*case.reading.runs, *case.reading.others)
+        if any(same_value(value_in(passage, run, grammar), value, grammar) for value in values)
+    ]
+    return {
+        "rules' share": _logit(max(shares, default=0.0)),
+        "within": within,
+        "holds": holds,
+        "newer": read_us > newest,
+        "older": read_us < newest,
+        "passed over": min(len(passed_over), _MANY) / _MANY,
+    }
+
+
+def denied(picked: Sequence[Picked], passage: Passage) -> bool:
+    """Whether a value was said not to be, there or later: behind "not" or "never", or where something is taken back."""
+    keys = [normalise_fact_key(word) for word in passage.words]
+    for one in picked:
+        said = keys[one.run.first : one.run.last + 1]
+        for at in range(one.run.first, len(keys) - len(said) + 1):
+            before = passage.marks[max(at - 2, passage.begins) : at, ROLE]
+            if keys[at : at + len(said)] == said and ((before == NEGATES).any() or int(passage.marks[at, ACT]) == TAKES_BACK):
+                return True
+    return False
+
+
+def _covered(passage: Passage) -> float:
+    """Share of the messages known then from which the rules hold something."""
+    marks: NDArray[np.int8] = passage.marks
+    places = {int(place) for place, when in zip(passage.message, marks[:, 0], strict=True) if when == KNOWN_THEN}
+    held = {int(place) for place, rule in zip(passage.message, marks[:, RULED], strict=True) if rule and place >= 0}
+    return len(places & held) / len(places) if places else 0.0
+
+
+def _logit(chance: float) -> float:
+    kept = min(max(chance, _SURE), 1 - _SURE)
+    return math.log(kept / (1 - kept))
+
+
+def _share(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0

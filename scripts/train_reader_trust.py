@@ -1,0 +1,105 @@
+"""Learn whom to believe, the span reader or the rules: the weights beside the reader.
+
+    python scripts/train_reader_trust.py [--out config/span_reader/trust.yaml]
+
+Learns from the streams that the reader has not learned from (`kept_out` in its recipe) and from those that the rules were made
+for, so that it knows both; streams that nobody has read are left alone. The figures written beside the weights are of
+questions that were left out, a fifth at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import zlib
+from collections import defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+
+from aico_memory.bench.facts.run import Vectoriser
+from aico_memory.bench.facts.streams import LEARN, UNREAD, load_streams
+from aico_memory.bench.facts.trusting import TrustCase, Weighings, chosen, fit_trust, weighings
+from aico_memory.domain.recall.reading.trust import READ, RULES, Trust
+from aico_memory.models.fact_tables import load_formation_tables
+from aico_memory.models.load import load_embedder
+from aico_memory.models.reader_trust import TRUST_FILE
+from aico_memory.models.span_reader import FOLDER, load_span_reader
+from aico_memory.paths import config_file, find_home
+from aico_memory.settings.models import ModelSettings
+
+HEADER = "# Whom to believe, the reader or the rules. Made by scripts/train_reader_trust.py; do not edit.\n"
+FOLDS = 5
+# One in so many of the streams that the rules were made for.
+OF_OTHERS = 3
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Weigh, learn, score, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--penalty", type=float, default=3.0)
+    given = parser.parse_args()
+    home = find_home()
+    reader = load_span_reader(home)
+    embedder, _ = load_embedder(ModelSettings(), home.model)
+    kept_out = frozenset(reader.recipe.kept_out)
+    streams = [one for one in load_streams() if one.half != UNREAD]
+    groups = {
+        "kept out": [one for one in streams if one.id in kept_out],
+        "rules": [one for one in streams if one.half != LEARN][::OF_OTHERS],
+    }
+    tables, vectoriser = load_formation_tables(home), Vectoriser(embedder)
+    weighed = {}
+    for name, mine in groups.items():
+        weighed[name] = weighings(mine, tables, vectoriser, reader)
+        say(f"{name}: {len(mine)} streams, {len(weighed[name].cases)} questions on which rules and reader differ")
+    scores = {name: figures(name, weighed, given.penalty) for name in groups}
+    for name, score in scores.items():
+        say(f"{name}: {score}")
+    cases = [case for one in weighed.values() for case in one.cases]
+    weights = fit_trust(cases, [1.0] * len(cases), given.penalty)
+    content = {
+        "provenance": {
+            "reader": reader.recipe.name, "date": datetime.now(UTC).date().isoformat(), "penalty": given.penalty,
+            "data": "streams kept out of the reader's training, and one in "
+            f"{OF_OTHERS} of those that the rules were made for: {len(cases)} questions on which they differ",
+            "split": f"scores: each fifth of the streams by weights from the others ({FOLDS} folds)", "scores": scores,
+        },
+        "options": {option: {key: round(value, 4) for key, value in mine.items()} for option, mine in weights.items()},
+    }  # fmt: skip
+    out = given.out or config_file(home, FOLDER) / TRUST_FILE
+    out.write_text(HEADER + yaml.safe_dump(content, sort_keys=False, width=120), encoding="utf-8")
+    say(f"written to {out}")
+
+
+def figures(name: str, weighed: dict[str, Weighings], penalty: float) -> dict[str, float]:
+    """Shares of right answers of a group: of the rules, of the reader, and of whom is believed."""
+    right: dict[str, float] = defaultdict(float)
+    mine = weighed[name]
+    for _, _, hit in mine.agreed:
+        for who in ("rules", "reader", "both"):
+            right[who] += hit
+    for fold in range(FOLDS):
+        others = [case for one in weighed.values() for case in one.cases if fold_of(case) != fold]
+        trust = Trust(fit_trust(others, [1.0] * len(others), penalty))
+        for case in (case for case in mine.cases if fold_of(case) == fold):
+            right["rules"] += case.right[RULES]
+            right["reader"] += case.right.get(READ, case.right[RULES])
+            right["both"] += case.right[chosen(case, trust)]
+    count = len(mine.agreed) + len(mine.cases)
+    return {"questions": count, **{who: round(hits / count, 4) for who, hits in right.items()}}
+
+
+def fold_of(case: TrustCase) -> int:
+    return zlib.crc32(case.stream.encode()) % FOLDS
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What becomes of the rules' answer where a reader finds other words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.memory import OPEN
+from aico_memory.domain.recall.reading.passage import (
+    Passage,
+)
+from aico_memory.domain.recall.reading.picking import Reading, Run
+from aico_memory.domain.recall.reading.trust import BOTH, READ, RULES, SILENCE, Trust
+from tests.support.reading import START, answered, finding, weighing
+
+
+def test_what_is_read_answers_with_its_message_and_the_time_that_it_names(tables: FormationTables) -> None:
+    texts = ["Booked the Halcyon ferry until 1 May 2027.", "Sunny today."]
+    answer = answered(tables, finding("Halcyon"), "en", texts, "Which boat is it?")
+    assert answer.values == ["Halcyon"]
+    (word,) = answer.words
+    assert word.utterance.text == texts[0]
+    assert word.from_us == START
+    assert START < word.until_us < OPEN
+    assert answer.chance == pytest.approx(0.9)
+
+
+def test_what_the_rules_know_as_well_is_given_as_their_fact(tables: FormationTables) -> None:
+    texts = ["I live in Leeds.", "I moved to York."]
+    answer = answered(tables, finding("York"), "en", texts, "Where do I live?")
+    assert [one.predicate for one in answer.facts] == ["home_city"]
+    assert not answer.words
+    # That it is over speaks against the value of before, however sure the reader is.
+    other = answered(tables, finding("Leeds"), "en", texts, "Where do I live?")
+    assert other.values == ["York"]
+
+
+def test_a_reader_that_is_not_sure_leaves_the_answer_to_the_rules(tables: FormationTables) -> None:
+    def unsure(read: Passage) -> Reading:
+        return Reading([Run(run.first, run.last, 0.6) for run in finding("Graz")(read).runs])
+
+    lives = ["I live in Leeds.", "Graz was lovely."]
+    assert answered(tables, None, "en", lives, "Where do I live?").values == ["Leeds"]
+    assert answered(tables, unsure, "en", lives, "Where do I live?").values == ["Leeds"]
+    assert answered(tables, lambda _: Reading(), "en", lives, "Where do I live?").values == ["Leeds"]
+    assert answered(tables, finding("Graz"), "en", lives, "Where do I live?").values == ["Graz"]
+    # Nothing is known of a ferry, so less is enough; and that it is known to be over speaks against a value.
+    assert answered(tables, unsure, "en", ["Graz was lovely."], "Which town did I like?").values == ["Graz"]
+    ended = ["I play the cello.", "I gave up the cello, I don't play it any more."]
+    assert answered(tables, finding("cello"), "en", ended[:1], "Which instrument do I play?").values == ["cello"]
+    assert answered(tables, finding("cello"), "en", ended, "Which instrument do I play?").values == []
+
+
+def test_neither_may_be_believed(tables: FormationTables) -> None:
+    nothing = Trust({READ: {"one": -3.0}, RULES: {"one": -1.0}, SILENCE: {"one": 1.0}, BOTH: {"one": -9.0}})
+    lives = ["I live in Leeds.", "Graz was lovely."]
+    assert answered(tables, finding("Graz"), "en", lives, "Where do I live?", trust=nothing).values == []
+    assert answered(tables, finding("Graz"), "en", lives, "Where do I live?", trust=nothing, margin=0.5).values == ["Leeds"]
+    assert answered(tables, finding("Leeds"), "en", lives, "Where do I live?", trust=nothing).values == ["Leeds"], "they agree"
+
+
+def test_a_margin_of_one_leaves_every_answer_to_the_rules(tables: FormationTables) -> None:
+    lives = ["I live in Leeds.", "Graz was lovely."]
+    sure = Trust({READ: {"one": 9.0}, RULES: {"one": -9.0}, SILENCE: {"one": 0.0}, BOTH: {"one": 0.0}})
+    assert answered(tables, finding("Graz"), "en", lives, "Where do I live?", trust=sure).values == ["Graz"]
+    assert answered(tables, finding("Graz"), "en", lives, "Where do I live?", trust=sure, margin=1.0).values == ["Leeds"]
+
+
+def test_both_may_know_a_part_of_a_list(tables: FormationTables) -> None:
+    both = Trust({READ: {"one": -3.0}, RULES: {"one": -1.0}, SILENCE: {"one": -3.0}, BOTH: {"one": 1.0}})
+    texts = ["I'm allergic to nuts.", "The doctor found lupins as well."]
+    found = answered(tables, finding("lupins"), "en", texts, "What am I allergic to?", trust=both)
+    assert found.values == ["nuts", "lupins"]
+    assert found.chance == pytest.approx(1 / (1 + np.exp(-1)))
+    one = answered(tables, finding("nuts"), "en", texts, "What am I allergic to?", trust=both)
+    assert one.values == ["nuts"]
+    alone = answered(tables, finding("lupins"), "en", texts[1:], "What am I allergic to?", trust=both)
+    assert alone.values == [], "nothing to add to, and the rules' silence is likelier than what was read"
+
+
+def test_what_tells_whom_to_believe(tables: FormationTables) -> None:
+    def features(texts: Sequence[str], asked: str, *found: str) -> dict[str, float]:
+        weighed = weighing(tables, finding(*found), "en", texts, asked)
+        assert weighed.features is not None
+        return dict(weighed.features)
+
+    newer = features(["I live in Leeds.", "Graz was lovely.", "Sunny today."], "Where do I live?", "Graz")
+    assert (newer["told"], newer["known"], newer["newer"], newer["older"], newer["within"]) == (1, 1, 1, 0, 0)
+    assert newer["passed over"] == 0.5, "two of four messages that count"
+    assert newer["covered"] == pytest.approx(1 / 3)
+    assert newer["answers"] == newer["read"] == newer["read told"] > 2
+    assert newer["rules' share"] < -5, "Leeds is not among what was read"
+    older = features(["Graz was lovely.", "I live in Leeds."], "Where do I live?", "Graz")
+    assert (older["newer"], older["older"], older["passed over"]) == (0, 1, 0)
+    part = features(["I'm allergic to nuts.", "I'm allergic to eggs."], "What am I allergic to?", "eggs")
+    assert (part["within"], part["holds"], part["several told"], part["several read"]) == (1, 0, 1, 0)
+    assert part["held here"] == 1
+    assert part["rules' share"] > 2
+    unknown = features(["Booked the Halcyon ferry."], "Who is the captain?", "ferry")
+    assert (unknown["told"], unknown["no name"]) == (0, 1)
+    assert "newer" not in unknown
+    assert features(["Booked the Halcyon ferry."], "When is the ferry?", "Halcyon")["no measure"] == 1
+    gone = features(
+        ["I play the cello.", "I gave up the cello, I don't play it any more."], "Which instrument do I play?", "cello"
+    )
+    assert (gone["ended"], gone["denied"], gone["aware"]) == (1, 0, 1)
+    denied = features(["The code is 4471.", "The code was never 4471."], "What is the code?", "4471")
+    assert denied["denied"] == 1
+
+
+def test_what_the_rules_know_from_messages_that_are_not_read_stands(tables: FormationTables) -> None:
+    texts = ["I live in Leeds.", "Sunny today."]
+    assert answered(tables, finding("today"), "en", texts, "Where do I live?", hidden=[0]).values == ["Leeds"]
