@@ -229,8 +229,17 @@ def _calendar(content: Mapping[str, Any]) -> Calendar:
     }
     forms = {name: tuple(part) for name, part in content["forms"].items()}
     words["seasons"] = {str(word): int(month) for word, month in content.get("seasons", {}).items()}
-    cues = frozenset().union(*(words[name] for name in ("weekdays", "months", "units", "days", "seasons")))
+    words["holidays"] = {str(word): _holiday(str(day)) for word, day in content.get("holidays", {}).items()}
+    cues = frozenset().union(*(words[name] for name in ("weekdays", "months", "units", "days", "seasons", "holidays")))
     return Calendar(**words, forms=forms, cues=cues)
+
+
+def _holiday(day: str) -> tuple[int, int]:
+    """ "12-25" or "easter+49"."""
+    if day.startswith("easter"):
+        return 0, int(day.removeprefix("easter") or 0)
+    month, _, of_month = day.partition("-")
+    return int(month), int(of_month)
 
 
 def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals: Mapping[str, Signals]) -> FormationTables:

@@ -32,6 +32,8 @@ class Calendar:
     cues: frozenset[str] = frozenset()
     # Season -> the month in which it begins.
     seasons: Mapping[str, int] = field(default_factory=dict)
+    # Holiday -> the month and day of it, or (0, days after Easter Sunday).
+    holidays: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

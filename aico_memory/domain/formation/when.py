@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import dateparser
+from dateutil.easter import easter
 from dateutil.relativedelta import relativedelta
 
 from aico_memory.domain.formation.grammar import Calendar
@@ -152,6 +153,8 @@ def _plain_date(
     if month := parts.get("month"):
         year = parts.get("year_of")
         return _span_of(_month(said, calendar.months[month], int(year) if year else None, step, past), MONTH)
+    if holiday := parts.get("holiday"):
+        return _span_of(_nearest_holiday(said, calendar.holidays[holiday], past), DAY)
     if season := parts.get("season"):
         return _season(said, calendar.seasons[season], step, past)
     if unit_word := parts.get("unit"):
@@ -207,6 +210,19 @@ def _season(said: datetime, month: int, step: int | None, past: bool) -> tuple[i
     else:
         found = next(one for one in runs if one[1] > said)
     return to_us(found[0]), to_us(found[1])
+
+
+def _nearest_holiday(said: datetime, holiday: tuple[int, int], past: bool) -> datetime:
+    """The newest one that has come, or the next; today counts. Easter by the western calendar."""
+    month, day = holiday
+    days = [
+        datetime(year, month, day, tzinfo=said.tzinfo)
+        if month
+        else datetime.combine(easter(year) + timedelta(days=day), time(), said.tzinfo)
+        for year in range(said.year - 1, said.year + 2)
+    ]
+    today = _midnight(said)
+    return max(one for one in days if one <= today) if past else min(one for one in days if one >= today)
 
 
 def _shifted(moment: datetime, unit: str, count: int) -> datetime:
@@ -326,4 +342,5 @@ def _compiled(calendar: Calendar) -> Iterator[tuple[str, re.Pattern[str]]]:
             body = body.replace("{u}", f"(?P<u>{words(calendar.units)})").replace(
                 "{s}", f"(?P<season>{words(calendar.seasons)})"
             )
+            body = body.replace("{h}", f"(?P<holiday>{words(calendar.holidays)})")
             yield kind, re.compile(rf"(?<![\w']){body}(?![\w])")

@@ -9,6 +9,7 @@ from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value
+from aico_memory.domain.recall.days_apart import facts_apart, words_apart
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Mirrored, Utterance
 from aico_memory.domain.recall.question import Question
@@ -163,7 +164,7 @@ def by_rules(
 ) -> Answer:  # fmt: skip
     """What facts answer, or the wording of messages where that is better."""
     told = by_wording(facts, said, held, question, slot, grammar, as_of_us)
-    return Answer(words=list(told)) if told else Answer(list(facts.answer))
+    return Answer(words=words_apart(told, grammar)) if told else Answer(facts_apart(facts.answer, grammar))
 
 
 def ruled_of(ruled: Answer, held: Sequence[Held]) -> Ruled:

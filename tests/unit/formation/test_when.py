@@ -52,11 +52,35 @@ def test_a_phrase_names_an_interval(
 
 
 @pytest.mark.parametrize(
+    ("language", "text", "start"),
+    [
+        ("en", "since christmas", at(2025, 12, 25)), ("en", "since ash wednesday", at(2026, 2, 18)),
+        ("de", "seit ostern", at(2025, 4, 20)), ("de", "seit neujahr", at(2026, 1, 1)),
+        ("de", "seit aschermittwoch", at(2026, 2, 18)),
+    ],
+)  # fmt: skip
+def test_since_a_holiday_is_since_the_newest_one(tables: FormationTables, language: str, text: str, start: int) -> None:
+    assert span(tables, language, text, True)[0] == start
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "the photos from easter"), ("en", "christmas is my favourite"), ("de", "die fotos von ostern")],
+)
+def test_a_holiday_that_bounds_nothing_is_no_time(tables: FormationTables, language: str, text: str) -> None:
+    assert find_times(text, tables.grammars[language].calendar, language, SAID, BERLIN) == []
+
+
+@pytest.mark.parametrize(
     ("language", "text", "end"),
     [
         ("en", "until friday", at(2026, 3, 7)),
         ("de", "bis freitag", at(2026, 3, 7)),
         ("tr", "cumaya kadar", at(2026, 3, 7)),
+        ("en", "until easter", at(2026, 4, 6)),
+        ("en", "till boxing day", at(2026, 12, 27)),
+        ("de", "bis pfingsten", at(2026, 5, 25)),
+        ("de", "bis silvester", at(2027, 1, 1)),
         ("en", "until april", at(2026, 4, 1)),
         ("de", "bis ende april", at(2026, 5, 1)),
         ("tr", "nisan sonuna kadar", at(2026, 5, 1)),
