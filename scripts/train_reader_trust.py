@@ -45,14 +45,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--penalty", type=float, default=3.0)
+    parser.add_argument("--of-kept-out", type=int, default=2, help="one in so many of the streams kept out")
     given = parser.parse_args()
     home = find_home()
     reader = load_span_reader(home)
     embedder, _ = load_embedder(ModelSettings(), home.model)
     kept_out = frozenset(reader.recipe.kept_out)
-    streams = [one for one in load_streams() if one.half != UNREAD]
+    streams = [one for one in load_streams(learned=True) if one.half != UNREAD]
     groups = {
-        "kept out": [one for one in streams if one.id in kept_out],
+        "kept out": [one for one in streams if one.id in kept_out or one.file in kept_out][:: given.of_kept_out],
         "rules": [one for one in streams if one.half != LEARN][::OF_OTHERS],
     }
     tables, vectoriser = load_formation_tables(home), Vectoriser(embedder)
@@ -68,8 +69,8 @@ def main() -> None:
     content = {
         "provenance": {
             "reader": reader.recipe.name, "date": datetime.now(UTC).date().isoformat(), "penalty": given.penalty,
-            "data": "streams kept out of the reader's training, and one in "
-            f"{OF_OTHERS} of those that the rules were made for: {len(cases)} questions on which they differ",
+            "data": f"{len(groups['kept out'])} streams kept out of the reader's training, and one in {OF_OTHERS} of those "
+            f"that the rules were made for: {len(cases)} questions on which they differ",
             "split": f"scores: each fifth of the streams by weights from the others ({FOLDS} folds)", "scores": scores,
         },
         "options": {option: {key: round(value, 4) for key, value in mine.items()} for option, mine in weights.items()},

@@ -297,7 +297,7 @@ def main() -> None:
     folder = encoder.folder
     tables = load_formation_tables(home)
     tokenizer = open_tokenizer(folder / TOKENIZER_FILE)
-    streams = [stream for stream in load_streams() if stream.half != UNREAD]
+    streams = [stream for stream in load_streams(learned=True) if stream.half != UNREAD]
     kept = {stream.id for stream in streams if stream.half == LEARN and zlib.crc32(stream.id.encode()) % KEPT_OUT == 0}
     samples: list[PassageSample] = []
     sampler = PassageSampler(tables, Vectoriser(embedder), given.seed)

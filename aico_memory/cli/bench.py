@@ -93,7 +93,7 @@ def facts(
 
     face = face_of(context)
     home = find_home()
-    streams = [stream for stream in load_streams() if (stream.half.replace(" ", "-") == half if half else stream.half != LEARN)]
+    streams = [one for one in load_streams(half == LEARN) if not half or one.half.replace(" ", "-") == half]
     with progress_of(face) as progress:
         progress("loading the embedding model")
         embedder, account = load_embedder(ModelSettings(), home.model)

@@ -55,7 +55,7 @@ class Recipe:
     # Width of the vectors of a pair.
     pair: int
     languages: tuple[str, ...]
-    # Streams of the benchmark from which it has not learned.
+    # Streams of the benchmark, or whole files of them, from which it has not learned.
     kept_out: tuple[str, ...]
     provenance: dict[str, Any]
 

@@ -53,13 +53,18 @@ class Stream:
     said: tuple[Said, ...]
     asked: tuple[Asked, ...]
 
+    @property
+    def file(self) -> str:
+        """The name of the file that holds it."""
+        return self.id.rpartition("-")[0]
 
-def load_streams() -> list[Stream]:
-    """All streams that ship with the benchmark, in the order of their files."""
+
+def load_streams(learned: bool = False) -> list[Stream]:
+    """The streams of the benchmark, in the order of their files; `learned`: also those to learn from, which are many."""
     found: list[Stream] = []
     folder = files("aico_memory.bench.facts") / "streams"
     for path in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if path.name.endswith(".yaml"):
+        if path.name.endswith(".yaml") and (learned or f"-{LEARN}-" not in path.name):
             found.extend(_streams(path.name.removesuffix(".yaml"), yaml.load(path.read_text(encoding="utf-8"), _LOADER)))
     return found
 
