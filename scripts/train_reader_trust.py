@@ -33,6 +33,9 @@ HEADER = "# Whom to believe, the reader or the rules. Made by scripts/train_read
 FOLDS = 5
 # One in so many of the streams that the rules were made for.
 OF_OTHERS = 3
+# Streams that the reader has not learned from, and those that the rules were made for; how much the first weigh against these.
+KEPT, RULED = "kept out", "rules"
+RATIO = 4.0
 
 
 def say(text: str) -> None:
@@ -53,8 +56,8 @@ def main() -> None:
     kept_out = frozenset(reader.recipe.kept_out)
     streams = [one for one in load_streams(learned=True) if one.half != UNREAD]
     groups = {
-        "kept out": [one for one in streams if one.id in kept_out or one.file in kept_out][:: given.of_kept_out],
-        "rules": [one for one in streams if one.half != LEARN][::OF_OTHERS],
+        KEPT: [one for one in streams if one.id in kept_out or one.file in kept_out][:: given.of_kept_out],
+        RULED: [one for one in streams if one.half != LEARN][::OF_OTHERS],
     }
     tables, vectoriser = load_formation_tables(home), Vectoriser(embedder)
     weighed = {}
@@ -65,11 +68,11 @@ def main() -> None:
     for name, score in scores.items():
         say(f"{name}: {score}")
     cases = [case for one in weighed.values() for case in one.cases]
-    weights = fit_trust(cases, [1.0] * len(cases), given.penalty)
+    weights = fit_trust(*weighted(weighed), given.penalty)
     content = {
         "provenance": {
             "reader": reader.recipe.name, "date": datetime.now(UTC).date().isoformat(), "penalty": given.penalty,
-            "data": f"{len(groups['kept out'])} streams kept out of the reader's training, and one in {OF_OTHERS} of those "
+            "data": f"{len(groups[KEPT])} streams kept out of the reader's training, and one in {OF_OTHERS} of those "
             f"that the rules were made for: {len(cases)} questions on which they differ",
             "split": f"scores: each fifth of the streams by weights from the others ({FOLDS} folds)", "scores": scores,
         },
@@ -88,14 +91,21 @@ def figures(name: str, weighed: dict[str, Weighings], penalty: float) -> dict[st
         for who in ("rules", "reader", "both"):
             right[who] += hit
     for fold in range(FOLDS):
-        others = [case for one in weighed.values() for case in one.cases if fold_of(case) != fold]
-        trust = Trust(fit_trust(others, [1.0] * len(others), penalty))
+        trust = Trust(fit_trust(*weighted(weighed, fold), penalty))
         for case in (case for case in mine.cases if fold_of(case) == fold):
             right["rules"] += case.right[RULES]
             right["reader"] += case.right.get(READ, case.right[RULES])
             right["both"] += case.right[chosen(case, trust)]
     count = len(mine.agreed) + len(mine.cases)
     return {"questions": count, **{who: round(hits / count, 4) for who, hits in right.items()}}
+
+
+def weighted(weighed: dict[str, Weighings], left_out: int | None = None) -> tuple[list[TrustCase], list[float]]:
+    """The cases of the other folds and how much each counts: those of the rules' streams are few."""
+    others = {name: [case for case in one.cases if fold_of(case) != left_out] for name, one in weighed.items()}
+    of_rules = len(others[KEPT]) / (RATIO * max(1, len(others[RULED])))
+    counts = {KEPT: 1.0, RULED: of_rules}
+    return [case for mine in others.values() for case in mine], [counts[name] for name, mine in others.items() for _ in mine]
 
 
 def fold_of(case: TrustCase) -> int:

@@ -79,13 +79,11 @@ def test_a_folder_without_a_network_is_a_typed_error_that_says_the_mend(tmp_path
     assert "recall.reader" in error.value.mend
 
 
-@pytest.mark.parametrize(
-    "content", ["options: {}", "options: {read: {one: high}, rules: {}, silence: {}, both: {}}", "read: {one: 1}"]
-)
+@pytest.mark.parametrize("content", ["options: {}", "options: {read: {one: high}, rules: {}, silence: {}}", "read: {one: 1}"])
 def test_weights_that_say_nothing_are_a_typed_error_that_says_the_mend(tmp_path: Path, content: str) -> None:
     file = tmp_path / "trust.yaml"
     file.write_text(content)
-    with pytest.raises(ConfigurationInvalid, match="read, rules, silence, both") as error:
+    with pytest.raises(ConfigurationInvalid, match="read, rules, silence") as error:
         read_trust(file)
     assert "train_reader_trust" in error.value.mend
 
@@ -128,6 +126,7 @@ def test_what_no_rule_reads_is_read(
         ("de", ["Ich wohne in Ulm."], "Wo arbeite ich?"),
         ("de", ["Mein Bruder Tom ist Koch."], "Wie heißt meine Schwester?"),
         ("tr", ["Bursa'da yaşıyorum."], "Nerede çalışıyorum?"),
+        ("tr", ["Kedimin adı Pamuk."], "Köpeğimin adı ne?"),
     ],
 )  # fmt: skip
 def test_what_was_never_said_is_not_answered(
@@ -142,5 +141,5 @@ def test_what_was_never_said_is_not_answered(
 def test_the_reader_costs_the_development_streams_little(tables: FormationTables, believed: Reader) -> None:
     streams = [one for one in load_streams() if one.half == "develop"][::8]
     for (language, _), tally in run_streams(streams, tables, HashedEmbedder(), believed).items():
-        assert tally.share("recall", "now") >= 0.82, (language, tally.misses)
-        assert tally.share("recall", "then") >= 0.82, (language, tally.misses)
+        assert tally.share("recall", "now") >= 0.9, (language, tally.misses)
+        assert tally.share("recall", "then") >= 0.9, (language, tally.misses)

@@ -18,7 +18,7 @@ from aico_memory.domain.recall.reading.passage import (
     passage_of,
 )
 from aico_memory.domain.recall.reading.picking import Reading, Run, Scorer
-from aico_memory.domain.recall.reading.trust import BOTH, READ, RULES, SILENCE, Trust
+from aico_memory.domain.recall.reading.trust import READ, RULES, SILENCE, Trust
 from aico_memory.domain.recall.slots import slot_of
 from aico_memory.domain.recall.timeline import Held, resolve
 
@@ -27,7 +27,7 @@ SILENT = Ruled((), (), ())
 # What was read is as likely right as its chance says, unless the rules know that it is over; what the rules answer is right
 # three times in four, and that they answer nothing two times in five.
 TRUST = Trust({
-    READ: {"read": 1.0, "ended": -9.0}, RULES: {"told": 1.5, "one": -0.4}, SILENCE: {"one": -4.0}, BOTH: {"one": -5.0},
+    READ: {"read": 1.0, "ended": -9.0}, RULES: {"told": 1.5, "one": -0.4}, SILENCE: {"one": -4.0},
 })  # fmt: skip
 
 

@@ -16,11 +16,11 @@ from aico_memory.bench.facts.streams import ZONE, Asked, Stream
 from aico_memory.bench.facts.tally import answers, tense_of
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.recall.answer import RecallFigures, recalled
-from aico_memory.domain.recall.deciding import together, weigh
+from aico_memory.domain.recall.deciding import weigh
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import understand
 from aico_memory.domain.recall.reading.picking import Scorer
-from aico_memory.domain.recall.reading.trust import BOTH, OPTIONS, READ, RULES, SILENCE, Trust
+from aico_memory.domain.recall.reading.trust import OPTIONS, READ, RULES, SILENCE, Trust
 from aico_memory.domain.recall.timeline import Held, resolve
 
 _ROUNDS = 60
@@ -80,8 +80,6 @@ def _weighed(
         right[READ] = answers(weighed.told.values, asked.expected)
     if weighed.ruled.values:
         right[SILENCE] = not asked.expected
-    if (both := together(weighed.told, weighed.ruled)) is not None:
-        right[BOTH] = answers(both.values, asked.expected)
     return TrustCase(stream.id, tense, weighed.features, right)
 
 

@@ -18,7 +18,7 @@ from aico_memory.domain.recall.reading.marks import CORRECTS
 from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, passage_of
 from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
 from aico_memory.domain.recall.reading.pool import worth_reading
-from aico_memory.domain.recall.reading.trust import BOTH, DENIED, ENDED, READ, RULES, SILENCE, Case, Trust, features_of
+from aico_memory.domain.recall.reading.trust import DENIED, ENDED, READ, RULES, SILENCE, Case, Trust, features_of
 from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
 
@@ -120,25 +120,12 @@ def weigh(
 
 
 def _believed(told: Answer, ruled: Answer, chances: Mapping[str, float], margin: float) -> Answer:
-    """The likeliest of what was read, what the rules answer, both, and nothing; the rules' answer where none is likelier."""
-    options = {READ: told if told.values else None, SILENCE: Answer() if ruled.values else None, BOTH: together(told, ruled)}
-    best = max((name for name, answer in options.items() if answer), key=lambda name: chances[name], default=RULES)
-    answer = options.get(best)
-    if answer is None or chances[best] <= chances[RULES] + margin:
-        return ruled
-    answer.chance = chances[best]
-    return answer
-
-
-def together(told: Answer, ruled: Answer) -> Answer | None:
-    """What the rules answer and what was read besides; None where one of them has all that the other has."""
-    mine = {normalise_fact_key(value) for value in ruled.values}
-    facts = [one for one in told.facts if normalise_fact_key(one.fact.value) not in mine]
-    words = [one for one in told.words if normalise_fact_key(one.value) not in mine]
-    count = len(facts) + len(words)
-    if not count or not mine or len(told.values) - count == len(mine):
-        return None
-    return Answer([*ruled.facts, *facts], [*ruled.words, *words])
+    """The likeliest of what was read, what the rules answer, and nothing; the rules' answer where none is likelier."""
+    silence = chances[SILENCE] if ruled.values else chances[RULES]
+    if told.values and chances[READ] > max(chances[RULES] + margin, silence):
+        told.chance = chances[READ]
+        return told
+    return Answer() if ruled.values and silence > chances[RULES] + margin else ruled
 
 
 def moment_of(question: Question, as_of_us: int) -> int:

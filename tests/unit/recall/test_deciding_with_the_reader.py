@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 from aico_memory.domain.formation.grammar import FormationTables
@@ -13,7 +12,7 @@ from aico_memory.domain.recall.reading.passage import (
     Passage,
 )
 from aico_memory.domain.recall.reading.picking import Reading, Run
-from aico_memory.domain.recall.reading.trust import BOTH, READ, RULES, SILENCE, Trust
+from aico_memory.domain.recall.reading.trust import READ, RULES, SILENCE, Trust
 from tests.support.reading import START, answered, finding, weighing
 
 
@@ -55,7 +54,7 @@ def test_a_reader_that_is_not_sure_leaves_the_answer_to_the_rules(tables: Format
 
 
 def test_neither_may_be_believed(tables: FormationTables) -> None:
-    nothing = Trust({READ: {"one": -3.0}, RULES: {"one": -1.0}, SILENCE: {"one": 1.0}, BOTH: {"one": -9.0}})
+    nothing = Trust({READ: {"one": -3.0}, RULES: {"one": -1.0}, SILENCE: {"one": 1.0}})
     lives = ["I live in Leeds.", "Graz was lovely."]
     assert answered(tables, finding("Graz"), "en", lives, "Where do I live?", trust=nothing).values == []
     assert answered(tables, finding("Graz"), "en", lives, "Where do I live?", trust=nothing, margin=0.5).values == ["Leeds"]
@@ -64,21 +63,9 @@ def test_neither_may_be_believed(tables: FormationTables) -> None:
 
 def test_a_margin_of_one_leaves_every_answer_to_the_rules(tables: FormationTables) -> None:
     lives = ["I live in Leeds.", "Graz was lovely."]
-    sure = Trust({READ: {"one": 9.0}, RULES: {"one": -9.0}, SILENCE: {"one": 0.0}, BOTH: {"one": 0.0}})
+    sure = Trust({READ: {"one": 9.0}, RULES: {"one": -9.0}, SILENCE: {"one": 0.0}})
     assert answered(tables, finding("Graz"), "en", lives, "Where do I live?", trust=sure).values == ["Graz"]
     assert answered(tables, finding("Graz"), "en", lives, "Where do I live?", trust=sure, margin=1.0).values == ["Leeds"]
-
-
-def test_both_may_know_a_part_of_a_list(tables: FormationTables) -> None:
-    both = Trust({READ: {"one": -3.0}, RULES: {"one": -1.0}, SILENCE: {"one": -3.0}, BOTH: {"one": 1.0}})
-    texts = ["I'm allergic to nuts.", "The doctor found lupins as well."]
-    found = answered(tables, finding("lupins"), "en", texts, "What am I allergic to?", trust=both)
-    assert found.values == ["nuts", "lupins"]
-    assert found.chance == pytest.approx(1 / (1 + np.exp(-1)))
-    one = answered(tables, finding("nuts"), "en", texts, "What am I allergic to?", trust=both)
-    assert one.values == ["nuts"]
-    alone = answered(tables, finding("lupins"), "en", texts[1:], "What am I allergic to?", trust=both)
-    assert alone.values == [], "nothing to add to, and the rules' silence is likelier than what was read"
 
 
 def test_what_tells_whom_to_believe(tables: FormationTables) -> None:

@@ -13,12 +13,12 @@ from aico_memory.domain.recall.question import understand
 from aico_memory.domain.recall.reading.ending import LOOKS, with_end
 from aico_memory.domain.recall.reading.passage import KNOWN_THEN, Passage, Ruled, passage_of
 from aico_memory.domain.recall.reading.picking import Reading, Run, Scorer
-from aico_memory.domain.recall.reading.trust import BOTH, READ, RULES, SILENCE, Trust
+from aico_memory.domain.recall.reading.trust import READ, RULES, SILENCE, Trust
 from aico_memory.domain.recall.slots import slot_of
 
 START, DAY = 1_772_000_000_000_000, 86_400_000_000
 NAMES = ("Graz", "Linz", "Wels", "Steyr", "Enns", "Ried")
-BELIEVING = Trust({READ: {"one": 9.0}, RULES: {"one": 0.0}, SILENCE: {"one": -9.0}, BOTH: {"one": -9.0}})
+BELIEVING = Trust({READ: {"one": 9.0}, RULES: {"one": 0.0}, SILENCE: {"one": -9.0}})
 
 
 def said(*texts: str) -> list[Utterance]:

@@ -11,7 +11,7 @@ from aico_memory.bench.facts.trusting import TrustCase, chosen, fit_trust, weigh
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.recall.reading.passage import Passage
 from aico_memory.domain.recall.reading.picking import Reading, Run
-from aico_memory.domain.recall.reading.trust import BOTH, READ, RULES, SILENCE, Trust
+from aico_memory.domain.recall.reading.trust import READ, RULES, SILENCE, Trust
 from aico_memory.models.twin import HashedEmbedder
 
 START, DAY = 1_772_000_000_000_000, 86_400_000_000
@@ -32,7 +32,7 @@ def test_questions_are_weighed_with_who_is_right(tables: FormationTables) -> Non
         [Stream("one", "en", "develop", START + 20 * DAY, said, asked)], tables, Vectoriser(HashedEmbedder()), last_word
     )
     lives, ferry = found.cases[0], next(case for case in found.cases if SILENCE not in case.right)
-    assert lives.right == {RULES: True, READ: False, SILENCE: False, BOTH: False}
+    assert lives.right == {RULES: True, READ: False, SILENCE: False}
     assert ferry.right == {RULES: True, READ: False}
     assert ("one", "now", True) in found.agreed, "both say Graz"
     assert len(found.cases) + len(found.agreed) == 4
@@ -54,4 +54,5 @@ def test_the_weights_follow_who_is_right() -> None:
     assert trust.chances({"one": 1.0, "told": 1.0})[SILENCE] < 0.1
     ignored = fit_trust(cases, [0.0] * len(cases), 1.0)
     assert all(abs(value) < 1e-6 for value in ignored[READ].values()), "what counts nothing"
-    assert trust.chances({"one": 1.0})[BOTH] < 0.001, "it was never there"
+    without = fit_trust([TrustCase("s", "now", {"one": 1.0}, {READ: True, RULES: False})], [1.0], 1.0)
+    assert Trust(without).chances({"one": 1.0})[SILENCE] < 0.001, "it was never there"

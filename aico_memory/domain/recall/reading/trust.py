@@ -1,7 +1,7 @@
-"""Whom to believe: the words that were read, the rules, neither, or both, of which each knows a part of a list.
+"""Whom to believe: the words that were read, the rules, or neither.
 
 Reader and rules err on different questions: the rules are nearly always right where they know the wording, and know little
-else. Logistic regressions over named features tell how likely each of the four is right; the likeliest answers.
+else. Logistic regressions over named features tell how likely each of the three is right; the likeliest answers.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from aico_memory.domain.recall.reading.passage import (
 from aico_memory.domain.recall.reading.picking import Picked, Reading, value_in
 from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHEN, WHO, Slot
 
-READ, RULES, SILENCE, BOTH = "read", "rules", "silence", "both"
-OPTIONS = (READ, RULES, SILENCE, BOTH)
+READ, RULES, SILENCE = "read", "rules", "silence"
+OPTIONS = (READ, RULES, SILENCE)
 # Features of what was said not to be, and of what the rules know not to hold.
 DENIED, ENDED = "denied", "ended"
 # A chance nearer to 0 or 1 than this says no more.
