@@ -62,10 +62,12 @@ def answer_of(
 ) -> Answer:  # fmt: skip
     """What answers the question as of then; without a reader by rules alone. Raises what the reader raises."""
     weighed = weigh(facts, said, held, question, grammar, as_of_us, reader.read if reader is not None else None)
-    if reader is None or weighed.features is None:
+    if reader is None:
         return weighed.ruled
-    answer = _believed(weighed.told, weighed.ruled, reader.trust.chances(weighed.features), reader.margin)
-    if answer is weighed.told and not answer.facts and len(answer.words) == 1:
+    answer = weighed.ruled
+    if weighed.features is not None:
+        answer = _believed(weighed.told, weighed.ruled, reader.trust.chances(weighed.features), reader.margin)
+    if not answer.facts and len(answer.words) == 1:
         answer.words = [_ended(answer.words[0], said, held, question, grammar, as_of_us, reader.read)]
     return answer
 
@@ -74,7 +76,7 @@ def _ended(
     word: Mirrored, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar, as_of_us: int,
     read: Scorer,
 ) -> Mirrored:  # fmt: skip
-    """What was read, with its end where something said later tells one."""
+    """What was read, by rules or network, with its end where something said later tells one."""
     slot = slot_of(question, grammar)
     near = worth_reading(question, slot, said, {word.utterance.said_at_us}, grammar)
 

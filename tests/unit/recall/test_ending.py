@@ -79,6 +79,17 @@ def test_so_many_moments_are_looked_at_and_no_more(tables: FormationTables) -> N
     assert len(asked) == LOOKS
 
 
+def test_what_the_wording_answers_ends_as_well(tables: FormationTables) -> None:
+    grammar = tables.grammars["en"]
+    question = understand("Where did they take the boat?", grammar, tables, START + DAY, "UTC")
+    told = said("They took the boat to Graz.", "Now it floats in Linz.")
+    reader = Reader(newest(), BELIEVING)
+    (alone,) = answer_of(Recalled([]), told, [], question, grammar, START + DAY, None).words
+    (word,) = answer_of(Recalled([]), told, [], question, grammar, START + DAY, reader).words
+    assert (alone.value, alone.until_us) == ("Graz", OPEN)
+    assert (word.value, word.until_us) == ("Graz", told[1].said_at_us)
+
+
 @pytest.mark.parametrize(("day", "value", "until"), [(1, "Graz", 10), (11, "Linz", OPEN)])
 def test_an_answer_of_what_was_read_tells_its_end(tables: FormationTables, day: int, value: str, until: int) -> None:
     grammar = tables.grammars["en"]
