@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from aico_memory.bench.facts.streams import ZONE, Asked, Stream
 from aico_memory.bench.facts.tally import Likeness, Tally, same, tense_of
 from aico_memory.domain.formation.form import form
-from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.weight import WEAK
 from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.deciding import Reader, answer_of
+from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Utterance
-from aico_memory.domain.recall.question import understand
+from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held, Statement, resolve
 from aico_memory.models.embedder import Embedder, Vectors
 
@@ -62,6 +64,27 @@ def statements_of(stream: Stream, tables: FormationTables) -> list[Statement]:
     return found
 
 
+class Posed(NamedTuple):
+    """A question of a stream, as `answer_of` and `weigh` take it."""
+
+    facts: Recalled
+    said: list[Utterance]
+    held: Sequence[Held]
+    question: Question
+    grammar: Grammar
+    as_of_us: int
+
+
+def pose(stream: Stream, asked: Asked, held: Sequence[Held], tables: FormationTables, likeness: Likeness) -> tuple[str, Posed]:
+    """The tense of a question, and the question with what there is to answer it."""
+    tense, as_of = tense_of(stream, asked)
+    grammar = tables.grammars[stream.language]
+    question = understand(asked.question, grammar, tables, stream.now_us, ZONE)
+    facts = recalled(question, held, as_of, tables, likeness, RecallFigures())
+    said = [Utterance(b"%d" % number, one.text, one.at_us, ZONE) for number, one in enumerate(stream.said)]
+    return tense, Posed(facts, said, held, question, grammar, as_of)
+
+
 def run_streams(
     streams: Sequence[Stream], tables: FormationTables, embedder: Embedder, reader: Reader | None
 ) -> dict[tuple[str, str], Tally]:
@@ -82,16 +105,12 @@ def _ask(
     stream: Stream, asked: Asked, held: Sequence[Held], tables: FormationTables, vectoriser: Vectoriser,
     reader: Reader | None, tally: Tally,
 ) -> None:  # fmt: skip
-    tense, as_of = tense_of(stream, asked)
-    grammar = tables.grammars[stream.language]
-    question = understand(asked.question, grammar, tables, stream.now_us, ZONE)
     likeness = vectoriser.to(asked.question)
-    facts = recalled(question, held, as_of, tables, likeness, RecallFigures())
-    said = [Utterance(b"%d" % number, one.text, one.at_us, ZONE) for number, one in enumerate(stream.said)]
-    values = answer_of(facts, said, held, question, grammar, as_of, reader).values
+    tense, posed = pose(stream, asked, held, tables, likeness)
+    values = answer_of(*posed, reader).values
     tally.answered(stream.id, tense, asked, values)
-    _count_errors(asked, held, values, as_of, tally)
-    tally.baselines(stream, tense, asked, as_of, likeness)
+    _count_errors(asked, held, values, posed.as_of_us, tally)
+    tally.baselines(stream, tense, asked, posed.as_of_us, likeness)
 
 
 def _count_merges(statements: Sequence[Statement], held: Sequence[Held], tally: Tally) -> None:

@@ -1,6 +1,6 @@
 """Cases from which to learn whom to believe: what rules and reader say of streams, and which of them is right.
 
-Only streams from which the reader has not learned tell how sure it may be; `learn` of its recipe names those kept out.
+Only streams from which the reader has not learned tell how sure it may be; `kept_out` of its recipe names them.
 """
 
 from __future__ import annotations
@@ -9,22 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aico_memory.bench.facts.run import Vectoriser, statements_of
-from aico_memory.bench.facts.streams import ZONE, Asked, Stream
-from aico_memory.bench.facts.tally import answers, tense_of
+from aico_memory.bench.facts.run import Vectoriser, pose, statements_of
+from aico_memory.bench.facts.streams import Asked, Stream
+from aico_memory.bench.facts.tally import answers
 from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.recall.answer import RecallFigures, recalled
+from aico_memory.domain.logistic import fit_logistic
 from aico_memory.domain.recall.deciding import weigh
-from aico_memory.domain.recall.mirrored import Utterance
-from aico_memory.domain.recall.question import understand
 from aico_memory.domain.recall.reading.picking import Scorer
 from aico_memory.domain.recall.reading.trust import OPTIONS, READ, RULES, SILENCE, Trust
 from aico_memory.domain.recall.timeline import Held, resolve
 
-_ROUNDS = 60
-_NEAR = 1e-9
 # Log-odds of an option that was never there.
 _NEVER = -9.0
 
@@ -66,12 +61,8 @@ def weighings(streams: Sequence[Stream], tables: FormationTables, vectoriser: Ve
 def _weighed(
     stream: Stream, asked: Asked, held: Sequence[Held], tables: FormationTables, vectoriser: Vectoriser, read: Scorer
 ) -> TrustCase | tuple[str, str, bool]:
-    tense, as_of = tense_of(stream, asked)
-    grammar = tables.grammars[stream.language]
-    question = understand(asked.question, grammar, tables, stream.now_us, ZONE)
-    facts = recalled(question, held, as_of, tables, vectoriser.to(asked.question), RecallFigures())
-    said = [Utterance(b"%d" % number, one.text, one.at_us, ZONE) for number, one in enumerate(stream.said)]
-    weighed = weigh(facts, said, held, question, grammar, as_of, read)
+    tense, posed = pose(stream, asked, held, tables, vectoriser.to(asked.question))
+    weighed = weigh(*posed, read)
     ruled = answers(weighed.ruled.values, asked.expected)
     if weighed.features is None:
         return stream.id, tense, ruled
@@ -102,21 +93,5 @@ def fit_trust(cases: Sequence[TrustCase], weights: Sequence[float], penalty: flo
         right = np.array([case.right[option] for case, _ in mine], dtype=np.float64)
         counts = np.array([weight for _, weight in mine], dtype=np.float64)
         free = np.array([name != "one" for name in names], dtype=np.float64) * penalty
-        found[option] = dict(zip(names, _newton(rows, right, counts, free).tolist(), strict=True))
+        found[option] = dict(zip(names, fit_logistic(rows, right, counts, free, np.zeros(len(names))).tolist(), strict=True))
     return found
-
-
-def _newton(
-    rows: NDArray[np.float64], right: NDArray[np.float64], counts: NDArray[np.float64], penalty: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Weights of a logistic regression with a ridge penalty, by Newton's method (iteratively reweighted least squares)."""
-    weights = np.zeros(rows.shape[1])
-    for _ in range(_ROUNDS):
-        chances = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
-        slope = rows.T @ (counts * (chances - right)) + penalty * weights
-        curve = (rows * (counts * chances * (1 - chances))[:, None]).T @ rows + np.diag(penalty + _NEAR)
-        step = np.linalg.solve(curve, slope)
-        weights -= step
-        if float(np.abs(step).max()) < _NEAR:
-            break
-    return weights

@@ -77,6 +77,9 @@ def _ended(
     read: Scorer,
 ) -> Mirrored:  # fmt: skip
     """What was read, by rules or network, with its end where something said later tells one."""
+    at_us = moment_of(question, as_of_us)
+    if all(one.said_at_us <= at_us for one in said):
+        return word
     slot = slot_of(question, grammar)
     near = worth_reading(question, slot, said, {word.utterance.said_at_us}, grammar)
 
@@ -84,7 +87,7 @@ def _ended(
         return passage_of(question, slot, near, Ruled((), (), held), grammar, moment_us)
 
     last_us = max(one.said_at_us for one in near)
-    return with_end(word, moment_of(question, as_of_us), last_us, passage_at, read, slot, grammar)
+    return with_end(word, at_us, last_us, passage_at, read, slot, grammar)
 
 
 def weigh(
@@ -175,7 +178,7 @@ def _told(
     """The values that were read: as facts where the rules know them, else as words of their message."""
     answer = Answer()
     for one in picked:
-        utterance = passage.said[int(passage.message[one.run.first])]
+        utterance = passage.utterance(one.run.first)
         key = normalise_fact_key(one.value)
         known = [fact for fact in (*ruled.facts, *held) if normalise_fact_key(fact.fact.value) == key and fact.holds_at(at_us)]
         mine = [fact for fact in known if fact in ruled.facts or fact.statement.said_at_us == utterance.said_at_us]

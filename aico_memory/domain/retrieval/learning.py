@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from aico_memory.domain.logistic import fit_logistic
 from aico_memory.domain.retrieval.evidence import Floats
 from aico_memory.domain.retrieval.features import EVIDENCE, NAMES
 
@@ -122,17 +123,9 @@ def _descend(problem: _Problem, least: Numbers, ridge: float, rounds: int) -> tu
 
 
 def _calibrated(totals: Numbers, stands_for: Numbers, right: npt.NDArray[np.bool_]) -> tuple[float, float]:
-    """Scale and offset of a logistic curve from totals to the share of right rows (Platt 1999), by Newton's method."""
+    """Scale and offset of a logistic curve from totals to the share of right rows (Platt 1999)."""
     centre, spread = float(totals.mean()), float(totals.std()) + 1e-9
     inputs = np.stack([(totals - centre) / spread, np.ones(len(totals))], axis=1)
-    found = np.array([1.0, 0.0])
-    for _ in range(50):
-        likely = 1 / (1 + np.exp(-np.clip(inputs @ found, -30, 30)))
-        slope = inputs.T @ (stands_for * (likely - right))
-        curve = (inputs * (stands_for * likely * (1 - likely))[:, None]).T @ inputs + 1e-6 * np.eye(2)
-        change = np.linalg.solve(curve, slope)
-        found = found - change
-        if np.abs(change).max() < 1e-8:
-            break
+    found = fit_logistic(inputs, right, stands_for, np.zeros(2), np.array([1.0, 0.0]))
     scale = float(found[0] / spread)
     return scale, float(found[1] - scale * centre)

@@ -48,7 +48,7 @@ def with_end(
         picked = pick_values(passage, read(passage).runs, grammar)
         if not picked or picked[0].run.chance < SURE or any(same_value(one.value, word.value, grammar) for one in picked):
             break
-        utterance = passage.said[int(passage.message[picked[0].run.first])]
+        utterance = passage.utterance(picked[0].run.first)
         begun, _ = interval_of(picked[0], utterance, slot, grammar)
         if not at_us < begun <= moment:
             break

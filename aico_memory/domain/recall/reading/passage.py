@@ -70,6 +70,10 @@ class Passage:
         """The place of the first word of a message."""
         return int(np.searchsorted(self.message, 0))
 
+    def utterance(self, word: int) -> Utterance:
+        """The message that a word of it stands in."""
+        return self.said[int(self.message[word])]
+
 
 def passage_of(
     question: Question, slot: Slot | None, said: Sequence[Utterance], ruled: Ruled, grammar: Grammar, as_of_us: int

@@ -95,7 +95,7 @@ def features_of(case: Case, grammar: Grammar) -> dict[str, float]:
         "covered": covered, "covered told": covered * told, "read covered": read * covered,
         "past": question.past, "former": question.former, "wording": case.by_wording,
         "several read": len(picked) > 1, "several told": len(ruled.values) > 1,
-        "nothing read": not picked, language_feature(grammar.code): 1.0,
+        "nothing read": not picked, f"language {grammar.code}": 1.0,
         "messages": math.log1p(len(case.passage.said)), "own": case.slot is not None and case.slot.own,
     }  # fmt: skip
     if picked:
@@ -103,11 +103,6 @@ def features_of(case: Case, grammar: Grammar) -> dict[str, float]:
     if told and picked:
         found |= _beside(case, grammar)
     return {name: float(value) for name, value in found.items()}
-
-
-def language_feature(code: str) -> str:
-    """The name of the feature that tells the language."""
-    return f"language {code}"
 
 
 def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, float]:
@@ -134,7 +129,7 @@ def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, fl
 def _beside(case: Case, grammar: Grammar) -> dict[str, float]:
     """How what was read stands to what the rules answer."""
     passage, values, newest = case.passage, case.ruled.values, max(case.ruled.said_at_us)
-    read_us = passage.said[int(passage.message[case.picked[0].run.first])].said_at_us
+    read_us = passage.utterance(case.picked[0].run.first).said_at_us
     within = all(any(same_value(one.value, value, grammar) for value in values) for one in case.picked)
     holds = all(any(same_value(one.value, value, grammar) for one in case.picked) for value in values)
     passed_over = [
