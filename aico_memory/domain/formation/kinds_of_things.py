@@ -10,6 +10,8 @@ from aico_memory.domain.formation.wording import lower_in, trim
 _MAKERS = frozenset({"car", "phone"})
 # What is taken with something, or without it.
 _BESIDE = frozenset({"with", "without"})
+# What a time begins with that no calendar has by itself.
+_OF_TIME = frozenset(["noon", "midnight", "half", "every", "each", "this", "next", "last", "coming", "early", "late"])
 _HOUR_WORDS = frozenset(
     {
         "sabah",
@@ -73,7 +75,8 @@ def same_words(one: str, other: str) -> bool:
 def _place_first(value: str, grammar: Grammar) -> bool:
     """ "Antwerp in May" is a place; in German every noun has a capital."""
     first = value.split(maxsplit=1)[0]
-    low = lower_in(trim(first), grammar.code).split("'")[0].removesuffix("s")
+    whole = lower_in(trim(first), grammar.code).split("'")[0]
+    low = whole.removesuffix("s")
     calendar = grammar.calendar
     known = any(low in words for words in (calendar.weekdays, calendar.months, calendar.days, calendar.steps, calendar.numbers))
     opens = any(low in phrase.split() for words in (calendar.days, calendar.steps) for phrase in words)
@@ -81,7 +84,7 @@ def _place_first(value: str, grammar: Grammar) -> bool:
     return (
         grammar.code == "en"
         and first[:1].isupper()
-        and not (known or opens or plain or low in ("noon", "midnight", "half", "every", "each"))
+        and not (known or opens or plain or whole in _OF_TIME)
     )
 
 
@@ -137,6 +140,7 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
                 word in grammar.calendar.weekdays or word in grammar.calendar.days or word in grammar.calendar.months
                 for word in words
             )
+            or (words[0] in _OF_TIME and (words[-1] in grammar.calendar.units or words[-1] in grammar.calendar.seasons))
             or _is_hour(words, grammar)
         )
     if what == "liked":

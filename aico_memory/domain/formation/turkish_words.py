@@ -56,6 +56,8 @@ _WITH_N = frozenset(
 _SHORT = frozenset({"suya", "çaya", "köye"})
 _VOICELESS = "fstkçşhp"
 _HARD = {"ğ": "k", "b": "p", "c": "ç"}
+# Two syllables at least, and a d that was a t.
+_SOFT_T = re.compile(r"(?i)^(?!.*soyad$|madrid$)[^\W\d]*[aeıioöuü][^\W\daeıioöuü]+[aeıioöuü]r?d$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +179,11 @@ def maybe_cases(word: str, known: Set[str] = frozenset(), compound: bool = False
 
 
 def harden(stem: str) -> str:
-    """köpeğ → köpek, kitab → kitap, reng → renk."""
+    """köpeğ → köpek, kitab → kitap, reng → renk, simid → simit."""
     if len(stem) > 3 and stem.endswith("ng"):
         return f"{stem[:-1]}k"
+    if _SOFT_T.match(stem):
+        return f"{stem[:-1]}t"
     return stem[:-1] + _HARD[stem[-1]] if len(stem) > 3 and stem[-1:] in _HARD else stem
 
 

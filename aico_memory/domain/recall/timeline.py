@@ -168,6 +168,12 @@ class Timeline:
             ):
                 self._again(held, statement)
                 return
+            begun = 0 < held.from_us < min(fact.valid_until_us, held.statement.said_at_us)
+            if over and fact.valid_from_us == 0 and begun and _equal(held, fact.object_key):
+                # "… rather than vegan", of somebody who told since when it was so.
+                if held.until_us > fact.valid_until_us:
+                    _close(held, fact.valid_until_us, statement, "end")
+                return
         if fact.corrected == NEWEST:
             live = [held for held in group if held.holds_at(fact.valid_from_us)]
             for held in sorted(live, key=_newness)[-1:]:
