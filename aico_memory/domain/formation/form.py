@@ -61,7 +61,9 @@ def form(
         asked, told = ((), text) if "prompt_injection" in filtered else instructed(text, grammar, said_at_us)
         read = read_statements(told, grammar, tables, said_at_us, zone, recent)
         apart = told_apart(read.facts, grammar.tellings, grammar.relations, told, said_at_us)
-        facts = tuple(_finished(fact, entities, filtered) for fact in (*asked, *apart))
+        # "The fridge is here" says that there is one, and nothing of it.
+        telling = [fact for fact in (*asked, *apart) if fact.value or fact.act != "assert"]
+        facts = tuple(_finished(fact, entities, filtered) for fact in telling)
         trace += [f"standing instruction: {fact.value[:80]}" for fact in asked]
         plans = tuple(_finished(fact, entities, filtered) for fact in read.plans)
         strong = strong or read.strong or bool(facts)
