@@ -81,11 +81,7 @@ def _place_first(value: str, grammar: Grammar) -> bool:
     known = any(low in words for words in (calendar.weekdays, calendar.months, calendar.days, calendar.steps, calendar.numbers))
     opens = any(low in phrase.split() for words in (calendar.days, calendar.steps) for phrase in words)
     plain = any(low in grammar.words[group] for group in ("prepositions", "determiners", "adverbs"))
-    return (
-        grammar.code == "en"
-        and first[:1].isupper()
-        and not (known or opens or plain or whole in _OF_TIME)
-    )
+    return grammar.code == "en" and first[:1].isupper() and not (known or opens or plain or whole in _OF_TIME)
 
 
 def are_folks(value: str, grammar: Grammar) -> bool:
