@@ -2,24 +2,28 @@
 
     python scripts/train_reader_trust.py [--out config/span_reader/trust.yaml]
 
-Learns from the streams that the reader has not learned from (`kept_out` in its recipe) and from those that the rules were made
-for, so that it knows both; streams that nobody has read are left alone. The figures written beside the weights are of
+Learns from the streams that the reader has not learned from (`kept_out` in its recipe), from the same asked for what was never
+told in them, and from those that the rules were made for, so that it knows all three; streams that nobody has read are
+left alone. The figures written beside the weights are of
 questions that were left out, a fifth at a time.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import zlib
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 
+from aico_memory.bench.facts.passages import PassageSampler
 from aico_memory.bench.facts.run import Vectoriser
-from aico_memory.bench.facts.streams import LEARN, UNREAD, load_streams
+from aico_memory.bench.facts.streams import LEARN, UNREAD, Stream, load_streams
 from aico_memory.bench.facts.trusting import TrustCase, Weighings, chosen, fit_trust, weighings
 from aico_memory.domain.recall.reading.trust import READ, RULES, Trust
 from aico_memory.models.fact_tables import load_formation_tables
@@ -33,9 +37,11 @@ HEADER = "# Whom to believe, the reader or the rules. Made by scripts/train_read
 FOLDS = 5
 # One in so many of the streams that the rules were made for.
 OF_OTHERS = 3
-# Streams that the reader has not learned from, and those that the rules were made for; how much the first weigh against these.
-KEPT, RULED = "kept out", "rules"
+# Streams that the reader has not learned from, the same with questions of others, and those that the rules were made for; how
+# much the first weigh against the others.
+KEPT, VAIN, RULED = "kept out", "asked in vain", "rules"
 RATIO = 4.0
+SEED = 5
 
 
 def say(text: str) -> None:
@@ -60,6 +66,7 @@ def main() -> None:
         RULED: [one for one in streams if one.half != LEARN][::OF_OTHERS],
     }
     tables, vectoriser = load_formation_tables(home), Vectoriser(embedder)
+    groups[VAIN] = in_vain(groups[KEPT], PassageSampler(tables, vectoriser, SEED))
     weighed = {}
     for name, mine in groups.items():
         weighed[name] = weighings(mine, tables, vectoriser, reader)
@@ -72,8 +79,8 @@ def main() -> None:
     content = {
         "provenance": {
             "reader": reader.recipe.name, "date": datetime.now(UTC).date().isoformat(), "penalty": given.penalty,
-            "data": f"{len(groups[KEPT])} streams kept out of the reader's training, and one in {OF_OTHERS} of those "
-            f"that the rules were made for: {len(cases)} questions on which they differ",
+            "data": f"{len(groups[KEPT])} streams kept out of the reader's training, {len(groups[VAIN])} of them asked in vain "
+            f"too, and one in {OF_OTHERS} of those that the rules were made for: {len(cases)} questions on which they differ",
             "split": f"scores: each fifth of the streams by weights from the others ({FOLDS} folds)", "scores": scores,
         },
         "options": {option: {key: round(value, 4) for key, value in mine.items()} for option, mine in weights.items()},
@@ -81,6 +88,18 @@ def main() -> None:
     out = given.out or config_file(home, FOLDER) / TRUST_FILE
     out.write_text(HEADER + yaml.safe_dump(content, sort_keys=False, width=120), encoding="utf-8")
     say(f"written to {out}")
+
+
+def in_vain(streams: Sequence[Stream], sampler: PassageSampler) -> list[Stream]:
+    """Every other of the streams, asked for what was told in others."""
+    by_language: dict[str, list[Stream]] = defaultdict(list)
+    for one in streams:
+        by_language[one.language].append(one)
+    asked = [
+        sampler.asked_in_vain(one, by_language[one.language], random.Random(zlib.crc32(f"{one.id} {SEED}".encode())))
+        for one in streams[::2]
+    ]
+    return [one for one in asked if one.asked]
 
 
 def figures(name: str, weighed: dict[str, Weighings], penalty: float) -> dict[str, float]:
@@ -101,10 +120,9 @@ def figures(name: str, weighed: dict[str, Weighings], penalty: float) -> dict[st
 
 
 def weighted(weighed: dict[str, Weighings], left_out: int | None = None) -> tuple[list[TrustCase], list[float]]:
-    """The cases of the other folds and how much each counts: those of the rules' streams are few."""
+    """The cases of the other folds and how much each counts, whatever their number."""
     others = {name: [case for case in one.cases if fold_of(case) != left_out] for name, one in weighed.items()}
-    of_rules = len(others[KEPT]) / (RATIO * max(1, len(others[RULED])))
-    counts = {KEPT: 1.0, RULED: of_rules}
+    counts = {name: 1.0 if name == KEPT else len(others[KEPT]) / (RATIO * max(1, len(mine))) for name, mine in others.items()}
     return [case for mine in others.values() for case in mine], [counts[name] for name, mine in others.items() for _ in mine]
 
 

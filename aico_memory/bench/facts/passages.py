@@ -81,7 +81,7 @@ class PassageSampler:
                 if variant == MIXED:
                     told = self._among_others(stream, others, rng)
                 elif variant == UNSAID:
-                    told = self._asked_in_vain(stream, others, rng)
+                    told = self.asked_in_vain(stream, others, rng)
                 share = _HIDE if variant == HIDDEN or (variant in (MIXED, UNSAID) and rng.random() < _HIDE) else 0.0
                 hidden = {at for at in range(len(told.said)) if rng.random() < share}
                 yield from self._of(told, variant, hidden)
@@ -129,7 +129,7 @@ class PassageSampler:
                 strangers.append(Said(rng.randrange(first - 20 * _DAY_US, last + 1), text))
         return replace(stream, said=tuple(sorted((*stream.said, *strangers), key=lambda one: one.at_us)))
 
-    def _asked_in_vain(self, stream: Stream, streams: Sequence[Stream], rng: random.Random) -> Stream:
+    def asked_in_vain(self, stream: Stream, streams: Sequence[Stream], rng: random.Random) -> Stream:
         """The stream with questions of others about what was never said in it, some of them in its words."""
         topics = self._topics_of(stream)
         told = frozenset(word for one in stream.said for word in normalise_fact_key(one.text).split())

@@ -18,12 +18,14 @@ from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.named import another_thing, noun_score, verb_score
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.subjects import known_by_name, names_a_stranger, subjects_of
+from aico_memory.domain.recall.subjects import known_by_name, names_a_stranger, names_a_thing, subjects_of
 from aico_memory.domain.recall.timeline import ATTRIBUTE, Held, at
 from aico_memory.domain.recall.yes_no import decided, names
 
 # What others do may be what they do in their free time; of oneself one asks for either.
 OF_OTHERS = frozenset({"role"})
+# Where somebody is, which is not where their things are.
+WHEREABOUTS = frozenset({"home_city", "location", "employer", "school"})
 # What tells how often something is done, and what asks for it.
 FREQUENCY, OFTEN = "frequency", "often"
 # Texts -> how like the question each is, −1 … 1.
@@ -79,6 +81,8 @@ def recalled(  # noqa: PLR0912
         return Recalled([])
     groups = [group for group in grouped(held) if question.asks != OFTEN or group.predicate == FREQUENCY]
     about = subjects_of(question, groups, tables)
+    if not about and names_a_thing(question, tables.grammars[question.language]):
+        groups = [group for group in groups if group.subject != SPEAKER or group.predicate not in WHEREABOUTS]
     if (decisive := decided(question, groups, about, at_us, tables)) is not None:
         return Recalled(decisive, decisive)
     if broad := answered_broadly(question, groups, about, at_us, tables):

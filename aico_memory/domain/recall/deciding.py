@@ -15,7 +15,7 @@ from aico_memory.domain.recall.mirrored import Mirrored, Utterance
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.reading.ending import interval_of, with_end
 from aico_memory.domain.recall.reading.marks import CORRECTS
-from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, passage_of
+from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, asks_of, passage_of
 from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
 from aico_memory.domain.recall.reading.pool import worth_reading
 from aico_memory.domain.recall.reading.trust import DENIED, ENDED, READ, RULES, SILENCE, Case, Trust, features_of
@@ -109,6 +109,8 @@ def weigh(
     at_us = moment_of(question, as_of_us)
     rules = ruled_of(ruled, held)
     passage = passage_of(question, slot, said, rules, grammar, at_us)
+    if not asks_of(passage, grammar):
+        return Weighed(ruled)
     reading = read(passage)
     picked = pick_values(passage, reading.runs, grammar)
     if _same(picked, ruled, grammar):

@@ -130,6 +130,13 @@ def _is_named_by(words: list[str], question: Question, tables: FormationTables) 
     return len(words) > 1 and event and covered(words[:-1], question.words, "tr")
 
 
+def names_a_thing(question: Question, grammar: Grammar) -> bool:
+    """Whether it asks where a thing of the speaker's is ("Where is my passport?"), and not where they live or are."""
+    if question.asks != "where" or set(question.predicates) - {"location"} or question.relations:
+        return False
+    return any(before.casefold() in grammar.words["own"] for before in _WORD.findall(question.text)[:-1])
+
+
 def names_a_stranger(question: Question, held: Sequence[Held], grammar: Grammar) -> bool:
     """Whether it asks of somebody of whom nothing was said, and not of the speaker ("Where does Peter live?")."""
     if question.relations or question.words & (grammar.words["speaker"] | grammar.words["own"]):

@@ -32,8 +32,8 @@ QUESTION = -1
 # and how many messages that were known then are as new as its own or newer.
 KNOWN_THEN, SAID_LATER = 1, 2
 NO_TIME, TIMES = 0, 10
-# Columns of what the rules say, what a word does, and what its sentence does.
-RULED, ROLE, ACT = 2, 5, 6
+# Columns of what the rules say, whether the question has it, what a word does, and what its sentence does.
+RULED, ASKED, ROLE, ACT = 2, 3, 5, 6
 ANSWERED, HOLDS_AS_ASKED, OVER_AS_ASKED, HOLDS, OVER = 1, 2, 3, 4, 5
 SHARED, SORT = 1, 2
 # From so many on it makes no difference.
@@ -109,6 +109,14 @@ def passage_of(
         tuple(words), np.array(message, dtype=np.int64), np.array(rows, dtype=np.int8).reshape(len(rows), len(MARKS)),
         tuple(ordered),
     )  # fmt: skip
+
+
+def asks_of(passage: Passage, grammar: Grammar) -> bool:
+    """Whether the question asks for something, or shares a word with what was told: "Thank you!" asks for nothing."""
+    asked = (_low(word, grammar) for word in passage.words[: passage.begins])
+    if any(mark.fullmatch(low) for low in asked for mark in grammar.marks["asks_word"]):
+        return True
+    return bool((passage.marks[passage.begins :, ASKED] == SHARED).any())
 
 
 def words_in(text: str) -> list[str]:

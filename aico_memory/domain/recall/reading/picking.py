@@ -7,6 +7,7 @@ is one of several values (a learned threshold; Zhou et al. 2021). What answers b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from aico_memory.domain.recall.slots import value_of
 LONGEST, MOST_VALUES = 8, 8
 # An ending of so many letters or more is not cut off.
 CUTS = 8
+# A Turkish ending of case behind a name, in whatever language is asked; no English word ends so.
+_CASE = re.compile(r"(?<=\w)'(?:n?[dt][ae]n?|[yn]?[aeıiuü]|n?[ıiuü]n|y?l[ae])$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +110,5 @@ def value_in(passage: Passage, run: Run, grammar: Grammar) -> str:
         whole = words[-1]
         words[-1] = whole[: max(2, len(whole) - run.cut)] if run.cut else whole
         return shorten(" ".join(words), grammar)
+    words[-1] = _CASE.sub("", words[-1])
     return value_of(words, grammar)

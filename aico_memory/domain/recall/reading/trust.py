@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.wording import lower_in, trim
+from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.choosing import KNOWN, known_otherwise, same_value
 from aico_memory.domain.recall.mirrored import Mirrored
 from aico_memory.domain.recall.question import Question
@@ -43,6 +45,8 @@ _SURE = 0.005
 _MEASURES = (AMOUNT, CLOCK, WHEN)
 # Messages from which on more make no difference.
 _MANY = 4
+# How many words before a value may deny it ("never lived in Basel"), and what ends a part of a sentence.
+_REACH, _PARTS = 3, frozenset(",;:.!?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +125,24 @@ def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, fl
         "later": int(passage.marks[run.first, 0]) == SAID_LATER,
         "no measure": no_measure,
         "no name": kind == WHO and not value[:1].isupper(),
+        "of another": _of_another(case, grammar),
         "length": math.log1p(run.last - run.first),
         "values": math.log(len(case.picked)),
     }
+
+
+def _of_another(case: Case, grammar: Grammar) -> bool:
+    """Whether some messages speak of whom the question names, and the one that was read does not."""
+    passage = case.passage
+    names = case.question.names | (case.slot.names if case.slot is not None else frozenset())
+    if not names:
+        return False
+    named = {
+        int(place)
+        for place, word in zip(passage.message, passage.words, strict=True)
+        if place >= 0 and any_alike(names, lower_in(trim(word), grammar.code).split("'")[0], grammar)
+    }
+    return bool(named) and int(passage.message[case.picked[0].run.first]) not in named
 
 
 def _beside(case: Case, grammar: Grammar) -> dict[str, float]:
@@ -161,9 +180,18 @@ def denied(picked: Sequence[Picked], passage: Passage) -> bool:
     for one in picked:
         said = keys[one.run.first : one.run.last + 1]
         for at in range(one.run.first, len(keys) - len(said) + 1):
-            before = passage.marks[max(at - 2, passage.begins) : at, ROLE]
-            if keys[at : at + len(said)] == said and ((before == NEGATES).any() or int(passage.marks[at, ACT]) == TAKES_BACK):
+            if keys[at : at + len(said)] == said and (_negated(passage, at) or int(passage.marks[at, ACT]) == TAKES_BACK):
                 return True
+    return False
+
+
+def _negated(passage: Passage, at: int) -> bool:
+    """Whether one of the words before it denies it, with no comma or end of a sentence in between."""
+    for before in range(at - 1, max(at - 1 - _REACH, passage.begins - 1), -1):
+        if passage.message[before] != passage.message[at] or passage.words[before][-1:] in _PARTS:
+            return False
+        if int(passage.marks[before, ROLE]) == NEGATES:
+            return True
     return False
 
 
