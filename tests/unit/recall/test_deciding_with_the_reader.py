@@ -101,3 +101,32 @@ def test_what_tells_whom_to_believe(tables: FormationTables) -> None:
 def test_what_the_rules_know_from_messages_that_are_not_read_stands(tables: FormationTables) -> None:
     texts = ["I live in Leeds.", "Sunny today."]
     assert answered(tables, finding("today"), "en", texts, "Where do I live?", hidden=[0]).values == ["Leeds"]
+
+
+@pytest.mark.parametrize("asked", ["Thank you!", "Hello", "???", "ok", "Tell me a joke."])
+def test_what_asks_for_nothing_is_not_read(tables: FormationTables, asked: str) -> None:
+    said = ["My password is hunter2.", "Graz was lovely."]
+    assert answered(tables, finding("hunter2"), "en", said, asked).values == []
+    assert answered(tables, finding("hunter2"), "en", said, "my password").values == ["hunter2"], "it shares a word"
+
+
+def test_a_value_is_denied_within_its_part_of_a_sentence(tables: FormationTables) -> None:
+    asked = "Which town is Anna's?"
+    assert answered(tables, finding("Basel"), "en", ["Anna never once saw Basel."], asked).values == []
+    assert answered(tables, finding("Basel"), "en", ["Not Bern, but Basel is what Anna picked."], asked).values == ["Basel"]
+
+
+def test_a_message_that_names_another_than_the_question_speaks_against_what_it_says(tables: FormationTables) -> None:
+    said = ["Sunday with Anna: Basel again.", "Monday with Tom: Bern."]
+
+    def of_another(found: str) -> float:
+        features = weighing(tables, finding(found), "en", said, "Which canton pleases Anna?").features
+        assert features is not None
+        return features["of another"]
+
+    assert (of_another("Basel"), of_another("Bern")) == (0, 1)
+
+
+def test_a_turkish_ending_is_no_part_of_a_value_in_whatever_language_one_asks(tables: FormationTables) -> None:
+    assert answered(tables, finding("Ankara'da"), "en", ["Ankara'da geziyorduk."], "Which town was it?").values == ["Ankara"]
+    assert answered(tables, finding("Ankara'ya"), "de", ["Ankara'ya gidiyorduk."], "Welche Stadt war es?").values == ["Ankara"]
