@@ -80,7 +80,7 @@ def add_turn(
     project: Project = None,
     wait: Annotated[bool, typer.Option("--wait", help="Return when it is worked off.")] = False,
 ) -> None:
-    """Add a whole turn: what was asked and what was answered. Facts whose words the answer used grow more certain."""
+    """Add a whole turn: what was asked and what was answered. Facts that the answer used grow more certain."""
     face = face_of(context)
     with face.client() as client:
         turn = client.add_turn(

@@ -7,7 +7,10 @@ from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2, write_path_pb2
-from aico_memory.domain.gate.reinforcement import Reinforced, reinforce
+from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.formation.told_back import told_back
+from aico_memory.domain.gate.reinforcement import Reinforced, reinforce, told_in
 from aico_memory.domain.memory import Evolution, Scope
 from aico_memory.domain.scopes import GLOBAL, readable, scope_of
 from aico_memory.domain.strength.utility import judged
@@ -30,8 +33,11 @@ _PAGE = 500
 class Reinforcing:
     """Passes over the items in view of an interaction."""
 
-    def __init__(self, figures: InteractionSettings, utility: UtilitySettings, identity: IdentitySettings) -> None:
+    def __init__(
+        self, figures: InteractionSettings, utility: UtilitySettings, identity: IdentitySettings, tables: FormationTables
+    ) -> None:
         self._figures = figures
+        self._tables = tables
         self._utility = utility
         self._identity = identity
 
@@ -106,8 +112,10 @@ class Reinforcing:
         in_view = [interaction.scope, *(() if interaction.scope == GLOBAL else (GLOBAL,))]
         already = transaction.reinforced_by(interaction.scope, interaction.interaction_id)
         raised: list[Reinforced] = []
+        # The summary is one of its own words: it tells of the person, not to them.
+        said = told_back(interaction.response, self._tables, interaction.at_us)
         for scope in in_view:
-            raised += self._of_scope(transaction, scope, in_view, interaction, already, event, delta)
+            raised += self._of_scope(transaction, scope, in_view, interaction, said, already, event, delta)
         used = [one.memory.memory_id for one in raised]
         transaction.note_reinforced(interaction.scope, interaction.interaction_id, used)
         if used:
@@ -116,16 +124,17 @@ class Reinforcing:
 
     def _of_scope(
         self, transaction: SemanticTransaction, scope: Scope, in_view: Collection[Scope], interaction: Interaction,
-        already: frozenset[bytes], event: Event, delta: float | None,
+        said: Sequence[FormedFact], already: frozenset[bytes], event: Event, delta: float | None,
     ) -> Sequence[Reinforced]:  # fmt: skip
         raised: list[Reinforced] = []
+        names = self._identity.names(event.user)
         after = b""
         while page := transaction.items([scope], ("active",), after, _PAGE):
             after = page[-1].memory.memory_id
             by_id = {known.memory.memory_id: known for known in page}
             found = reinforce(
                 interaction.response, interaction.summary, (known.memory for known in page), in_view, already,
-                event.occurred_us, self._figures, delta,
+                event.occurred_us, self._figures, delta, told_in(said, page, names) if said else (),
             )  # fmt: skip
             for one in found:
                 memory_id = one.memory.memory_id

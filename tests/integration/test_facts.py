@@ -226,6 +226,11 @@ def test_what_an_answer_used_grows_more_certain_once_an_interaction(deployment: 
         assert raised[0]["new_confidence"] == pytest.approx(raised[0]["old_confidence"] + 0.05)
         with pytest.raises(NotFound):
             client.reinforce("i-3", "used")
+        client.add_turn("used", "Where do I live?", "You live in Leeds.", interaction_id="i-4", reinforce=False)
+        client.add_turn("used", "Where do I live?", "You don't live in Leeds.", interaction_id="i-5", reinforce=False)
+        client.flush(SECONDS)
+        assert [one["id"] for one in client.reinforce("i-4", "used")["results"]] == [after["id"]], "said in its own words"
+        assert client.reinforce("i-5", "used")["results"] == [], "a denial is no use"
         (judged,) = client.judge(after["id"], "used", helpful=True)["results"]
         assert judged["utility"] == pytest.approx(0.55)
 

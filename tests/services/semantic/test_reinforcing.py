@@ -9,11 +9,14 @@ import pytest
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import envelope_pb2, semantic_pb2, working_pb2, write_path_pb2
+from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import Scope
-from aico_memory.domain.scopes import GLOBAL
+from aico_memory.domain.scopes import GLOBAL, shared
 from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.ids import new_id
+from aico_memory.models.fact_tables import load_formation_tables
+from aico_memory.paths import find_home
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import UtilitySettings
 from aico_memory.settings.write_path import InteractionSettings
@@ -25,22 +28,23 @@ from tests.support.memory_items import item
 START = 1_772_000_000_000_000
 TEXT = "User lives in Porto"
 ANA = Scope("user", "ana")
+TABLES = load_formation_tables(find_home())
 
 
 class Memory:
     def __init__(self) -> None:
         self.store = MemorySemanticStore()
         identity = IdentitySettings(aliases={"ann": "ana"})
-        self.reinforcing = Reinforcing(InteractionSettings(), UtilitySettings(), identity)
+        self.reinforcing = Reinforcing(InteractionSettings(), UtilitySettings(), identity, TABLES)
         self.number = 0
 
-    def know(self, text: str = TEXT, scope: Scope = ANA, **fields: Any) -> bytes:
+    def know(self, text: str = TEXT, scope: Scope = ANA, reading: tuple[str, str, str] = ("", "", ""), **fields: Any) -> bytes:
         self.number += 1
         memory = replace(
-            item(self.number, text), scope=scope, owner="ana", fact_key=f"k{self.number}", **{"confidence": 0.7, **fields}
+            item(self.number, text), scope=scope, fact_key=f"k{self.number}", **{"owner": "ana", "confidence": 0.7, **fields}
         )
         with self.store.transaction() as transaction:
-            transaction.put_item(Known(memory), [], 1)
+            transaction.put_item(Known(memory, *reading), [], 1)
         return memory.memory_id
 
     def confidence(self, memory_id: bytes) -> float:
@@ -92,6 +96,27 @@ def test_what_was_learned_since_is_raised_by_a_second_pass_and_the_summary_count
     porto = memory.know()
     (raised,) = memory.again(delta=0.5).items
     assert (raised.memory_id, raised.old_confidence, raised.new_confidence) == (id_text(porto), 0.7, 1.0)
+
+
+def test_what_a_response_says_to_the_person_is_used_and_a_question_or_a_denial_uses_nothing(memory: Memory) -> None:
+    rome = memory.know("User lives in Rome", reading=("user", "home_city", "rome"))
+    rival = memory.know("User lives in Oslo", reading=("user", "home_city", "oslo"))
+    lena = memory.know("Lena lives in Rome", reading=("lena", "home_city", "rome"))
+    assert memory.turn("Do you live in Rome?", interaction_id="i2") == []
+    assert memory.turn("You don't live in Rome any more.", interaction_id="i3") == []
+    assert memory.turn("You live in Rome.") == [rome]
+    assert list(memory.again().items) == []
+    assert [memory.confidence(one) for one in (rome, rival, lena)] == [pytest.approx(0.72), 0.7, 0.7]
+
+
+def test_in_a_group_the_person_is_who_was_answered(memory: Memory) -> None:
+    choir = Scope("group", "choir")
+    fact = FormedFact("User lives in Rome", "profile", "user", "home_city", "Rome", "rome", True)
+    reading = {owner: (shared(fact, owner, "").subject, "home_city", "rome") for owner in ("ana", "bo")}
+    anas = memory.know("ana lives in Rome", choir, reading["ana"])
+    bos = memory.know("bo lives in Rome", choir, reading["bo"], owner="bo")
+    assert memory.turn("You live in Rome.", group_id="choir") == [anas]
+    assert memory.confidence(bos) == 0.7
 
 
 def test_candidates_others_and_what_is_out_of_view_never_move(memory: Memory) -> None:
