@@ -69,16 +69,32 @@ def subject_for(subject: str, memory: Memory, names: Container[str]) -> str:
 
     What belongs to all is anybody's own.
     """
+    if not is_of_several(subject):
+        # In somebody's own scope the speaker is that somebody.
+        return subject
+    return shown_subject(subject, memory, names).casefold()
+
+
+def is_of_several(subject: str) -> bool:
+    """Whether it is a subject of a shared scope that people know by another name: a member, their kin, or all."""
+    return subject.startswith(_MARK) or is_of_all(subject)
+
+
+def is_of_all(subject: str) -> bool:
+    """Whether it stands for all who share a scope, and for nobody by name."""
+    return subject == _ALL
+
+
+def shown_subject(subject: str, memory: Memory, names: Container[str]) -> str:
+    """As `subject_for`, with the names as they were given ("Ada", "Ada sister")."""
     if subject == _ALL:
         return SPEAKER
     if not subject.startswith(_MARK):
-        # In somebody's own scope the speaker is that somebody.
         return subject
     noun = subject[len(_MARK) + _DIGITS :].strip()
     if memory.owner in names:
         return noun or SPEAKER
-    name = (memory.speaker or memory.owner).casefold()
-    return f"{name} {noun}".strip()
+    return f"{memory.speaker or memory.owner} {noun}".strip()
 
 
 def _own(owner: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours
 from aico_memory.domain.graph.entities import Entity, Identities, Merge, merge, undone
 from aico_memory.domain.graph.traversal import hub, walk
 from aico_memory.domain.memory import OPEN, Memory, Scope
-from aico_memory.domain.scopes import GLOBAL
+from aico_memory.domain.scopes import GLOBAL, is_of_all, is_of_several, shown_subject
 from aico_memory.errors import InvalidMessage, NotFound, TooLarge
 from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
@@ -39,15 +39,32 @@ class _Graph:
     merges: tuple[Merge, ...]
     identities: Identities
     edges: tuple[Edge, ...]
+    # Those whose own name is one of a shared scope: how the asker knows them, and what they are called.
+    shown: Mapping[bytes, tuple[str, str]]
+
+    def name(self, entity_id: bytes) -> str:
+        """The name that people know it by; its id where nothing else is known of it."""
+        entity = self.entities.get(entity_id)
+        if entity_id in self.shown:
+            return self.shown[entity_id][0]
+        return entity.name if entity else str(uuid.UUID(bytes=entity_id))
+
+    def names(self, entity_id: bytes) -> tuple[str, ...]:
+        """All names, as people know them."""
+        return self.shown.get(entity_id) or self.entities[entity_id].names
 
     def meant(self, name: str) -> list[bytes]:
-        """The entities that an id or a name means, those that stand for others in place of them."""
-        found = [
+        """The entities that an id or a name means, those that stand for others in place of them; all of a scope last."""
+        found = sorted((
             one.entity_id
             for one in self.entities.values()
-            if name == id_text(one.entity_id) or slug(name) in {slug(known) for known in one.names}
-        ]
+            if name == id_text(one.entity_id) or slug(name) in {slug(known) for known in self.names(one.entity_id)}
+        ), key=self.is_of_all)  # fmt: skip
         return list(dict.fromkeys(self.identities.canonical(one) for one in found))
+
+    def is_of_all(self, entity_id: bytes) -> bool:
+        """Whether it stands for all of a scope, who are nobody by name."""
+        return is_of_all(self.entities[entity_id].name)
 
     def at(self, t_us: int, known_us: int) -> GraphState:
         return state_at(self.edges, self.identities, t_us, known_us)
@@ -70,7 +87,7 @@ class GraphAnswers:
             wanted = graph.meant(request.name) if request.name else [
                 one for one in graph.entities if graph.identities.canonical(one) == one
             ]  # fmt: skip
-            answer.entities.extend(_entity(graph, one) for one in wanted)
+            answer.entities.extend(_entity(graph, one) for one in wanted if not graph.is_of_all(one))
         del answer.entities[_count(request.limit) :]
         return answer
 
@@ -78,13 +95,15 @@ class GraphAnswers:
         """Edges of an entity as of a moment, with what stands at their other end. NotFound where nobody bears the name."""
         request: temporal_pb2.NeighboursRequest = event.message
         at_us, known_us = request.as_of_us or present_us(self._clock), request.known_as_of_us or OPEN
-        answer = temporal_pb2.GraphAnswer()
+        answer, found = temporal_pb2.GraphAnswer(), False
         for graph in self._graphs(event, known_us):
             state = graph.at(at_us, known_us)
             for entity_id in graph.meant(request.entity):
-                answer.entities.append(_entity(graph, entity_id))
+                found = True
+                if not graph.is_of_all(entity_id):
+                    answer.entities.append(_entity(graph, entity_id))
                 answer.edges.extend(_edge(graph, edge, known_us) for edge, _ in neighbours(state, entity_id))
-        if not answer.entities:
+        if not found:
             raise _nobody(request.entity)
         del answer.edges[_count(request.limit) :]
         return answer
@@ -171,7 +190,7 @@ class GraphAnswers:
         """Two entities of one scope become one. NotFound, InvalidMessage where they are one already or cannot be."""
         request: temporal_pb2.MergeEntities = event.message
         for scope in self._own(event):
-            graph = self._graph(transaction, scope, OPEN, edges=False)
+            graph = self._graph(transaction, scope, OPEN, self._identity.names(event.user), edges=False)
             kept, absorbed = (graph.meant(name)[:1] for name in (request.kept, request.absorbed))
             if not (kept and absorbed):
                 continue
@@ -202,16 +221,25 @@ class GraphAnswers:
         return [scope for scope in asker_of(event, self._identity).scopes if scope != GLOBAL]
 
     def _graphs(self, event: Event, known_us: int, *, edges: bool = True) -> Iterator[_Graph]:
-        for scope in asker_of(event, self._identity).scopes:
-            yield self._graph(self._store, scope, known_us, edges=edges)
+        asker = asker_of(event, self._identity)
+        for scope in asker.scopes:
+            yield self._graph(self._store, scope, known_us, asker.names, edges=edges)
 
-    def _graph(self, reads: ItemReads, scope: Scope, known_us: int, *, edges: bool) -> _Graph:
+    def _graph(self, reads: ItemReads, scope: Scope, known_us: int, names: Container[str], *, edges: bool) -> _Graph:
         entities = {one.entity_id: one for one in reads.entities(scope)}
         merges = tuple(reads.merges(scope))
-        found: Sequence[Edge] = reads.edges(scope) if edges and entities else ()
+        several = {key for key, one in entities.items() if is_of_several(one.name)}
+        found: Sequence[Edge] = reads.edges(scope) if (edges and entities) or several else ()
         if len(found) > self._most:
             raise TooLarge(f"{scope.key} has {len(found)} edges", "Raise memory_model.evolution.looked_at.")
-        return _Graph(scope, entities, merges, Identities(merges, known_us), tuple(found))
+        # An item by each of them says who they are; the newest bears the name that they go by.
+        says = {edge.source: edge.subject for edge in found if edge.subject in several}
+        newest = sorted(reads.known(list(says), [scope]), key=lambda one: one.memory.said_order)
+        shown: dict[bytes, tuple[str, str]] = {}
+        for one in newest:
+            who, memory = says[one.memory.memory_id], one.memory
+            shown[who] = (shown_subject(entities[who].name, memory, names), shown_subject(entities[who].name, memory, ()))
+        return _Graph(scope, entities, merges, Identities(merges, known_us), tuple(found), shown)
 
     def _active(self, scope: Scope) -> Iterator[Memory]:
         after, seen = b"", 0
@@ -227,9 +255,11 @@ def _entity(graph: _Graph, entity_id: bytes) -> temporal_pb2.GraphEntity:
     one = graph.entities[entity_id]
     others = [other for other in sorted(graph.identities.same(entity_id)) if other != entity_id]
     standing = [done for done in graph.merges if done.undone_at_us >= OPEN and done.absorbed in others]
-    aliases = dict.fromkeys((*one.aliases, *(name for other in others for name in graph.entities[other].names)))
+    others_names = (name for other in others for name in graph.names(other))
+    aliases = dict.fromkeys(name for name in (*graph.names(entity_id), *others_names) if name != graph.name(entity_id))
     return temporal_pb2.GraphEntity(
-        entity_id=id_text(entity_id), scope=scope_message(graph.scope), name=one.name, type=one.type, aliases=aliases,
+        entity_id=id_text(entity_id), scope=scope_message(graph.scope), name=graph.name(entity_id), type=one.type,
+        aliases=aliases,
         merged=[id_text(other) for other in others], merge_ids=[id_text(done.merge_id) for done in standing],
     )  # fmt: skip
 
@@ -239,16 +269,11 @@ def _edge(graph: _Graph, edge: Edge, known_us: int) -> temporal_pb2.GraphEdge:
     subject = graph.identities.canonical(edge.subject)
     object_ = None if edge.object is None else graph.identities.canonical(edge.object)
     return temporal_pb2.GraphEdge(
-        memory_id=id_text(edge.source), subject_id=id_text(subject), subject=_name(graph, subject), predicate=edge.predicate,
-        object_id=id_text(object_), object=edge.literal if object_ is None else _name(graph, object_),
+        memory_id=id_text(edge.source), subject_id=id_text(subject), subject=graph.name(subject), predicate=edge.predicate,
+        object_id=id_text(object_), object=edge.literal if object_ is None else graph.name(object_),
         from_us=max(0, belief.valid_from_us), until_us=0 if belief.valid_until_us >= OPEN else belief.valid_until_us,
         known_from_us=edge.recorded_at_us, confidence=edge.confidence, scope=scope_message(graph.scope),
     )  # fmt: skip
-
-
-def _name(graph: _Graph, entity_id: bytes) -> str:
-    entity = graph.entities.get(entity_id)
-    return entity.name if entity else str(uuid.UUID(bytes=entity_id))
 
 
 def _merge(done: Merge) -> temporal_pb2.EntityMerge:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from aico_memory.clock import FixedClock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import temporal_pb2
+from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.graph.edges import Edge, ended
 from aico_memory.domain.graph.entities import Entity
 from aico_memory.domain.graph.relations import relate
 from aico_memory.domain.memory import OPEN, Scope
+from aico_memory.domain.scopes import shared
 from aico_memory.domain.temporal.versions import Belief
 from aico_memory.errors import InvalidMessage, NotFound, TooLarge
 from aico_memory.ids import new_id
@@ -186,6 +189,31 @@ def test_the_hub_of_an_entity_is_every_item_that_mentions_one_of_its_names(store
         answers(store).merge(transaction, event(temporal_pb2.MergeEntities(user_id="alice", kept="Anna", absorbed="Annie")))
     assert mentioned("Anna") == ["about entity://name/annie", "about entity://person/anna"]
     assert mentioned("Zoe") == []
+
+
+def test_a_member_of_a_group_is_called_by_name_and_what_is_of_all_by_none(store: SemanticStore) -> None:
+    choir = Scope("group", "choir")
+    lives = FormedFact("User lives in Rome", "profile", "user", "home_city", "Rome", "rome", True)
+    told = [
+        (200, shared(lives, "alice", "").subject, "home_city", "Rome", "alice", ""),
+        (201, shared(lives, "bob", "Bob").subject, "home_city", "Oslo", "bob", "Bob"),
+        (202, shared(replace(lives, subject="sister"), "bob", "Bob", {"sister"}).subject, "name", "Eva", "bob", "Bob"),
+        (203, shared(lives, "bob", "", of_all="The budget is 500 euros").subject, "budget", "500", "bob", ""),
+    ]
+    with store.transaction() as transaction:
+        for number, subject, predicate, value, owner, speaker in told:
+            memory = item(number, f"{value} {number}", day(1), scope=choir, owner=owner, speaker=speaker)
+            transaction.put_entity(Entity(uid(300 + number), choir, subject, "", day(0)), owner)
+            transaction.put_item(Known(memory, subject, predicate, value, True, value), ["fact"], 1)
+            beliefs = (Belief(day(1), day(1), OPEN, b"cause"),)
+            made = Edge(uid(number), choir, uid(300 + number), predicate, None, value, True, 0.8, uid(number), beliefs)
+            transaction.put_edge(made, owner)
+    found = answers(store).entities(event(temporal_pb2.EntitiesRequest(user_id="alice", group_id="choir"))).entities
+    assert sorted(one.name for one in found if one.scope.id == "choir") == ["Bob", "Bob sister", "user"]
+    assert around(store, "bob", group_id="choir") == [("Bob", "home_city", "Oslo")]
+    assert around(store, "Bob", "bob", group_id="choir") == [("user", "home_city", "Oslo")]
+    assert ("user", "home_city", "Oslo") in around(store, "user", "bob", group_id="choir")
+    assert ("user", "budget", "500") in around(store, "user", group_id="choir")
 
 
 def test_related_items_are_reached_breadth_first_by_the_types_that_are_asked_for(store: SemanticStore) -> None:
