@@ -30,9 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ended = app(args=arguments, prog_name="aico-memory", standalone_mode=not as_json)
         return ended if isinstance(ended, int) else Exit.OK
     except WRONG_USAGE as error:
-        return Face(find_home(), as_json=True).fail(
-            InvalidMessage(str(getattr(error, "message", error)) or "A command is missing", USAGE_MEND)
-        )
+        return Face(find_home(), as_json=True).fail(InvalidMessage(_told(error), USAGE_MEND))
     except AicoMemoryError as error:
         return Face(find_home(), as_json=as_json).fail(error)
     except BrokenPipeError:
@@ -43,3 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Face(find_home(), as_json=as_json).fail(from_os_error(error))
     except (KeyboardInterrupt, typer.Abort):
         return 130
+
+
+def _told(error: Exception) -> str:
+    # What is missing has no message of its own: it is made where it is shown.
+    shown = getattr(error, "format_message", None)
+    said = str(shown() if shown else error) or str(getattr(error, "message", ""))
+    return " ".join(said.split()).rstrip(".") or "A command is missing"

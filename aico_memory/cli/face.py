@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from aico_memory.domain.retrieval.escaping import without_controls
 from aico_memory.errors import (
     AccessDenied,
     AicoMemoryError,
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from aico_memory.client import MemoryClient
 
 WIDE = 400
+# What JSON leaves as it is: C1 and DEL control a terminal, signs of direction turn a line round.
+_CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 SHARED_VALUES = {"--home": "/path/to/folder", "--identity": "operator"}
 SHARED = tuple(SHARED_VALUES)
 SHARED_FLAGS = ("--json",)
@@ -98,13 +103,13 @@ class Face:
     def show(self, data: Any, text: Callable[[Any], None] | None = None) -> None:
         """JSON of `data` where that is asked for, else what `text` writes of it."""
         if self.as_json or text is None:
-            self.write(json.dumps(data, ensure_ascii=False, default=str, indent=None if self.as_json else 2))
+            self.write(as_json(data, None if self.as_json else 2))
         else:
             text(data)
 
     def write(self, line: str) -> None:
-        """One line as it is, without markup."""
-        sys.stdout.write(line + "\n")
+        """One line as it is, without markup; controls of a terminal that stand in it are not passed on."""
+        sys.stdout.write(without_controls(line) + "\n")
         sys.stdout.flush()
 
     def say(self, line: str) -> None:
@@ -152,10 +157,23 @@ class Face:
             yield link
 
 
+def as_json(data: Any, indent: int | None = None) -> str:
+    """JSON of it; what would control a terminal is escaped, and is read back as the same text."""
+    text = json.dumps(data, ensure_ascii=False, default=str, indent=indent)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+class _Quiet(Console):
+    """A console that passes on no control characters of the texts it is given; colours are its own."""
+
+    def render_str(self, text: str, **more: Any) -> Text:
+        return super().render_str(without_controls(text), **more)
+
+
 def _console(stderr: bool) -> Console:
     # Tables that go into a file or a pipe are not cut to a terminal's width.
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else WIDE
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=width)
+    return _Quiet(stderr=stderr, highlight=False, soft_wrap=True, width=width)
 
 
 def face_of(context: typer.Context) -> Face:

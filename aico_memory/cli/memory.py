@@ -38,7 +38,7 @@ def add(
     user: User = "me",
     session: Session = None,
     role: Annotated[str, typer.Option(help="user, assistant, system or tool.")] = "user",
-    name: Annotated[str | None, typer.Option(help="Name of the speaker.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the speaker is called; --user says who it is.")] = None,
     timestamp: Annotated[str | None, typer.Option(help="When it was said: ISO 8601 with zone.")] = None,
     metadata: Annotated[str | None, typer.Option(help="A JSON object kept with the message.")] = None,
     identifier: Annotated[str | None, typer.Option("--id", help="UUID of the event; twice has one effect.")] = None,
@@ -50,7 +50,8 @@ def add(
     """Add a message; prints its event id once it is acknowledged, which means on disk."""
     face = face_of(context)
     if text == "-":
-        messages = [_json(line, "A line") for line in typer.get_text_stream("stdin") if line.strip()]
+        lines = enumerate(typer.get_binary_stream("stdin"), 1)
+        messages = [_json(_text(line, f"Line {number}"), f"Line {number}") for number, line in lines if line.strip()]
     else:
         given = {"role": role, "content": text, "name": name, "timestamp": timestamp, "zone": zone,
                  "id": identifier, "metadata": None if metadata is None else _json(metadata, "--metadata")}  # fmt: skip
@@ -241,10 +242,17 @@ def flush(
     face.show({"settled": head}, lambda data: face.say(f"Settled through {data['settled']}."))
 
 
+def _text(line: bytes, where: str) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidMessage(f"{where} is no UTF-8: {error.reason} at byte {error.start}", "Write it in UTF-8.") from None
+
+
 def _json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"{where} is no JSON: {error}") from None
 
 

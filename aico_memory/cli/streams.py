@@ -103,7 +103,7 @@ def _step(face: Face) -> Any:
     def wait(frame: recording_pb2.RecordedFrame) -> None:
         what = frame.record.topic if frame.WhichOneof("what") == "record" else frame.WhichOneof("what")
         face.err.print(f"[dim]{frame.ordinal}[/] {escape(str(what))} {escape(frame.label)} — Enter")
-        sys.stdin.readline()
+        typer.get_binary_stream("stdin").readline()
 
     return wait
 
@@ -160,7 +160,8 @@ def diff_exports(
     """Compare two canonical exports and name the first event that differs; exit code 1 where one does."""
     face = face_of(context)
     order = stream_events(stream) if stream else []
-    with left.open(encoding="utf-8") as ours, right.open(encoding="utf-8") as theirs:
+    # What is no UTF-8 is no JSON either, which is told of it.
+    with left.open(encoding="utf-8", errors="replace") as ours, right.open(encoding="utf-8", errors="replace") as theirs:
         report_divergence(face, first_divergence(ours, theirs, order))
 
 

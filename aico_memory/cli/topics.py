@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import queue
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,7 +14,7 @@ from google.protobuf import json_format
 from rich.markup import escape
 
 from aico_memory.cli.app import app, command, group
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import Face, as_json, face_of
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import make_record, open_record
 from aico_memory.contracts.registry import Topic, topic_named, topics
@@ -149,9 +148,9 @@ def _line(face: Face, record: StampedRecord, words: bool) -> str:
         except InvalidMessage as error:
             shown["invalid"] = error.detail
     if face.as_json:
-        return json.dumps(shown, ensure_ascii=False)
+        return as_json(shown)
     text = f"{shown['global']:>8}  {shown['received']}  {record.topic}  {record.user}  {record.id}  {len(record.envelope)} B"
-    return f"{text}  {json.dumps(shown.get('message', shown.get('invalid')), ensure_ascii=False)}" if words else text
+    return f"{text}  {as_json(shown.get('message', shown.get('invalid')))}" if words else text
 
 
 @command(letters, "list", "dead-letters list --limit 20")

@@ -36,6 +36,7 @@ from aico_memory.client.validation import (
     checked_id,
     checked_policy,
     checked_scopes,
+    checked_span,
     checked_text,
     checked_zone,
     moment_us,
@@ -201,10 +202,11 @@ class FactVerbs:
     ) -> ShadowReport:
         """What was decided in [since, until), and what the modes auto and shadow would have done with it."""
         user = self._session.user(user_id)
+        since_us, until_us = checked_span(since, until)
         request = write_path_pb2.ShadowReportRequest(
             user_id=user,
-            since_us=moment_us(since, "since"),
-            until_us=moment_us(until, "until"),
+            since_us=since_us,
+            until_us=until_us,
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
@@ -228,7 +230,7 @@ class FactVerbs:
         """Add what was asked and what was answered, as one turn; returns once it is acknowledged.
 
         `injected` are the ids of the memories that stood in the prompt, so that the answer does not confirm itself.
-        With `reinforce`, facts whose words the response used grow more certain, each once for this interaction.
+        With `reinforce`, facts that the response used or told the user grow more certain, each once for this interaction.
         """
         user = self._session.user(user_id)
         event_id = new_id(self._session.clock.now_us())

@@ -63,7 +63,9 @@ class MemoryVerbs:
 
         A message is `{"role", "content"}` and, as you like, `id` (a UUID: the same one twice has one effect),
         `name`, `timestamp` (when it was said: ISO 8601 with zone or an aware datetime), `zone` (IANA, in which "tomorrow"
-        is meant; else that of the timestamp) and `metadata` (a JSON object). What names a group or a project is
+        is meant; else that of the timestamp) and `metadata` (a JSON object). One `user_id` is one person: `name` is what
+        they are called, and tells no two people apart; add each one's messages under a `user_id` of their own, with
+        a `group_id` where they share what they say. What names a group or a project is
         remembered there, and read by whoever names it. All are checked before the first is published. Without
         timestamps they were said now, one after the other; ids that are made here grow in the list's order.
 

@@ -9,7 +9,15 @@ from aico_memory.client.memory_verbs import Moment
 from aico_memory.client.session import Session
 from aico_memory.client.time_results import Evolution, HeldFact, HeldFacts, Prediction, Trend
 from aico_memory.client.time_shapes import evolution_shape, held_shape, prediction_shape, trend_shape
-from aico_memory.client.validation import MAX_NAME, checked_count, checked_text, moment_us, optional_text
+from aico_memory.client.validation import (
+    MAX_NAME,
+    checked_count,
+    checked_kinds,
+    checked_span,
+    checked_text,
+    moment_us,
+    optional_text,
+)
 from aico_memory.clock import format_us
 from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.errors import InvalidMessage
@@ -93,9 +101,7 @@ class TimeVerbs:
     ) -> HeldFacts:
         """What was true in [since, until), piece by piece; without bounds everything that ever was."""
         user = self._session.user(user_id)
-        from_us, until_us = moment_us(since, "since"), moment_us(until, "until")
-        if from_us and until_us and from_us >= until_us:
-            raise InvalidMessage("since is not before until", "Give the earlier time as since.")
+        from_us, until_us = checked_span(since, until)
         request = temporal_pb2.TimelineRequest(
             user_id=user,
             group_id=optional_text(group_id, "group_id"),
@@ -150,7 +156,7 @@ class TimeVerbs:
         little for a trend or a prediction is said to be unknown. `at`: what a skill or style was then.
         Raises NotFound, InvalidMessage.
         """
-        span = (moment_us(since, "since"), moment_us(until, "until"), moment_us(predict_at, "predict_at"))
+        span = (*checked_span(since, until), moment_us(predict_at, "predict_at"))
         return trend_shape(await self._trend(user_id, about, what, span, subject, group_id, project_id, bucket, at))
 
     async def predict(
@@ -248,10 +254,7 @@ def checked_bucket(bucket: object) -> int:
 def _about(about: Name, subject: Name, kind: Kinds) -> temporal_pb2.FactsAbout:
     """What is a UUID is the id of a memory, anything else a predicate."""
     named = optional_text(about, "about")
-    kinds = [kind] if isinstance(kind, str) else list(kind or ())
-    meant = temporal_pb2.FactsAbout(
-        subject=optional_text(subject, "subject"), kinds=[checked_text(one, "kind", 32) for one in kinds]
-    )
+    meant = temporal_pb2.FactsAbout(subject=optional_text(subject, "subject"), kinds=checked_kinds(kind, "kind"))
     try:
         meant.memory_id = str(uuid.UUID(named)) if named else ""
     except ValueError:

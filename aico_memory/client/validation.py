@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from aico_memory.clock import ZONE_MEND, is_zone, parse_time, to_us
+from aico_memory.clock import ZONE_MEND, format_us, is_zone, parse_time, to_us
+from aico_memory.contracts.envelope import EARLIEST_US, LATEST_US
 from aico_memory.contracts.v1 import envelope_pb2, semantic_pb2, working_pb2, write_path_pb2
 from aico_memory.domain.memory import KINDS, STATUSES, TIERS
 from aico_memory.errors import InvalidFeedback, InvalidMessage, InvalidReward
@@ -27,6 +28,7 @@ MAX_ZONE = 64
 _WEST, _EAST = -12, 14
 MAX_QUERY = 20_000
 MAX_FREE_TEXT = 300
+CALENDAR_MEND = f"Give one from {format_us(EARLIEST_US)} to {format_us(LATEST_US)}."
 
 
 def checked_text(value: object, what: str, most: int | None = None, *, empty: bool = False) -> str:
@@ -83,11 +85,30 @@ def moment_us(value: object, what: str) -> int:
     if value is None:
         return 0
     try:
-        return to_us(value if isinstance(value, datetime) else parse_time(checked_text(value, "The time")))
+        moment = to_us(value if isinstance(value, datetime) else parse_time(checked_text(value, "The time")))
     except InvalidMessage as error:
         raise type(error)(f"{what}: {error.detail}", error.mend) from None
     except OverflowError:
-        raise InvalidMessage(f"{what} {value!r} is outside of the calendar") from None
+        moment = LATEST_US + 1
+    if not EARLIEST_US <= moment <= LATEST_US:
+        shown = value.isoformat() if isinstance(value, datetime) else value
+        raise InvalidMessage(f"{what} {shown} is outside of the calendar", CALENDAR_MEND)
+    return moment
+
+
+def checked_span(since: object, until: object) -> tuple[int, int]:
+    """Unix microseconds of [since, until), 0 where a bound is left out; InvalidMessage where it ends before it begins."""
+    from_us, until_us = moment_us(since, "since"), moment_us(until, "until")
+    if from_us and until_us and from_us >= until_us:
+        raise InvalidMessage("since is not before until", "Give the earlier time as since.")
+    return from_us, until_us
+
+
+def checked_kinds(value: object, what: str) -> list[str]:
+    """Kinds of memories: none for None, one given by itself, or several. InvalidMessage for one that there is not."""
+    kinds = checked_names(value, what)
+    _require_known(kinds, KINDS, what)
+    return kinds
 
 
 def checked_zone(value: object, what: str, timestamp: object = None) -> str:

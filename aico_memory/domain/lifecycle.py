@@ -8,6 +8,7 @@ Each keeps the item, and what was believed before stays known.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -47,7 +48,7 @@ def may_fade(memory: Memory) -> bool:
 def require_changeable(memory: Memory) -> None:
     """ImmutableItem where no edit, merge or supersession is allowed: a contradiction becomes a candidate instead."""
     if memory.immutable:
-        raise ImmutableItem(f"The memory {memory.memory_id.hex()} is immutable")
+        raise ImmutableItem(f"The memory {uuid.UUID(bytes=memory.memory_id)} is immutable")
 
 
 def activated(memory: Memory, at_us: int, evidence_count: int) -> Memory:

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aico_memory.errors import InvalidMessage
+
+EXPORT_MEND = "Give files that `aico-memory export` wrote."
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?7[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 
 
@@ -32,7 +35,7 @@ def first_divergence(left: Iterable[str], right: Iterable[str], order: Sequence[
     """The first difference of two exports, None where they are equal.
 
     Of all objects that differ the one that goes back to the earliest event counts; `order` names the
-    stream's events from first to last, without it the ids' own time decides.
+    stream's events from first to last, without it the ids' own time decides. InvalidMessage for what is no export.
     """
     ours, theirs = _by_key(left), _by_key(right)
     changed = [key for key in sorted(ours.keys() | theirs.keys()) if ours.get(key) != theirs.get(key)]
@@ -56,7 +59,7 @@ def _by_key(lines: Iterable[str]) -> dict[tuple[str, str], str]:
         line = raw.rstrip("\n")
         if not line:
             continue
-        entry = json.loads(line)
+        entry = _entry(line)
         key = (str(entry.get("section", "")), str(entry.get("key", "header")))
         # Two objects under one key are told apart by their number.
         number = 2
@@ -65,6 +68,16 @@ def _by_key(lines: Iterable[str]) -> dict[tuple[str, str], str]:
             number += 1
         found[key] = line
     return found
+
+
+def _entry(line: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidMessage(f"A line is none of an export: {error}", EXPORT_MEND) from None
+    if not isinstance(entry, dict):
+        raise InvalidMessage("A line is none of an export: it is no JSON object", EXPORT_MEND)
+    return entry
 
 
 def _events(line: str | None) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
+from uuid import UUID
 
 from aico_memory.domain.gate.apply import Applied, Standing, apply
 from aico_memory.domain.gate.decide import WRITING, decide
@@ -13,7 +14,7 @@ from aico_memory.domain.gate.statement import Known, Neighbour, Statement
 from aico_memory.domain.lifecycle import activated, rejected, require_transition, shadowed
 from aico_memory.domain.memory import Evolution, Memory, Scope
 from aico_memory.domain.temporal.evolution import differences
-from aico_memory.errors import ImmutableItem, InvalidMessage
+from aico_memory.errors import ImmutableItem, InvalidMessage, RefusedTransition
 from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings
 
@@ -71,19 +72,29 @@ def promote(
     decision = decide(said, others, variants, _ADMITTED, WritePolicy(), thresholds, figures)
     if decision.action == "CANDIDATE":
         raise ImmutableItem(
-            f"The memory {decision.target.hex()} is immutable", "Lift its anchor first, or reject the candidate."
+            f"The memory {UUID(bytes=decision.target)} is immutable", "Lift its anchor first, or reject the candidate."
         )
     if decision.action not in WRITING | {"REINFORCE"}:
-        after = rejected(waiting, at_us)
+        after = _laid_aside(waiting, at_us)
         return Reviewed(after, differences(waiting, after, at_us, cause, f"promoted: {decision.rule}"))
     rest = {key: value for key, value in (standing.known or {}).items() if key != waiting.memory_id}
     applied = apply(said, decision, replace(standing, known=rest), model)
     if applied.decision.action == "CANDIDATE":
         raise ImmutableItem("An immutable item would change", "Lift its anchor first, or reject the candidate.")
     own = next((one.memory for one in applied.items if one.memory.memory_id == waiting.memory_id), None)
-    after = rejected(waiting, at_us) if own is None else _in_place(own, activated(waiting, at_us, evidence))
+    after = _laid_aside(waiting, at_us) if own is None else _in_place(own, activated(waiting, at_us, evidence))
     reason = f"promoted: {decision.rule}"
     return Reviewed(after, differences(waiting, after, at_us, cause, reason), applied)
+
+
+def _laid_aside(waiting: Memory, at_us: int) -> Memory:
+    """What waits and is not needed; what stood before stays what it was. RefusedTransition for that."""
+    if waiting.status in WAITING:
+        return rejected(waiting, at_us)
+    raise RefusedTransition(
+        f"This memory is {waiting.status} and does not come back: another one says now what holds",
+        "Say it again, or change the memory that holds now with `update`.",
+    )
 
 
 def _in_place(own: Memory, promoted: Memory) -> Memory:

@@ -20,6 +20,7 @@ _BRACKETS = str.maketrans(
 _ROLE = re.compile(r"\b(?:system|assistant|user|human|developer|tool|function|instructions?|ai|bot)(\s*:)", re.IGNORECASE)
 _TAG = re.compile(r"</?\|?[A-Za-z!/][^<>\n]*>|<<|>>|<\||\|>")
 _MARKS = re.compile(r"#{2,}|`{3,}|-{3,}|={3,}|\*{3,}|~{3,}")
+_LAYOUT = frozenset("\n\t")
 _POINTS = {"<": "‹", ">": "›"}
 
 
@@ -36,6 +37,13 @@ def escape_text(text: str) -> str:
     while (disarmed := _disarmed(flat)) != flat:
         flat = disarmed
     return flat
+
+
+def without_controls(text: str) -> str:
+    """The text without what controls a terminal, hides or turns round what is shown; line breaks and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter in _LAYOUT or letter.isprintable() else _visible(letter) for letter in text)
 
 
 def _disarmed(flat: str) -> str:

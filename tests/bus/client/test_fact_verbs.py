@@ -135,6 +135,11 @@ def test_review_lists_and_decides(client: MemoryClient, worker) -> None:
     assert [event.message.reason for event in semantic.seen[1:]] == ["she told me", ""]
 
 
+def test_a_report_of_a_time_that_ends_before_it_begins_is_refused(client: MemoryClient) -> None:
+    with pytest.raises(InvalidMessage, match="since is not before until"):
+        client.shadow_report("ana", since="2026-02-01T00:00:00Z", until="2026-01-01T00:00:00Z")
+
+
 def test_policies_name_their_scope_and_fields(client: MemoryClient, worker) -> None:
     semantic = worker("semantic")
 

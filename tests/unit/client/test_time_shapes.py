@@ -109,6 +109,11 @@ def test_a_limit_ends_the_pages() -> None:
         (lambda made: made.predict("ana", "weight", None), InvalidMessage),
         (lambda made: made.state("ana", "2026-01-01"), NaiveTime),
         (lambda made: made.trend("ana", ""), InvalidMessage),
+        (lambda made: made.state("ana", kind="zzz"), InvalidMessage),
+        (lambda made: made.snapshot("ana", "2026-01-01T00:00:00Z", kind=["fact", "zzz"]), InvalidMessage),
+        (lambda made: made.timeline("ana", kind="zzz"), InvalidMessage),
+        (lambda made: made.timeline("ana", since="2026-02-01T00:00:00Z", until="2026-01-01T00:00:00Z"), InvalidMessage),
+        (lambda made: made.trend("ana", "weight", since="2026-02-01T00:00:00Z", until="2026-01-01T00:00:00Z"), InvalidMessage),
         (lambda made: made.trend("ana", "style:verbosity", bucket=-1), InvalidMessage),
     ],
 )

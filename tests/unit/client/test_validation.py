@@ -24,6 +24,7 @@ from aico_memory.client.validation import (
     checked_or_configured,
     checked_reward,
     checked_seconds,
+    checked_span,
     checked_user,
     checked_zone,
     json_object,
@@ -110,6 +111,24 @@ def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
 def test_a_time_without_zone_is_a_typed_error(moment: Any) -> None:
     with pytest.raises(NaiveTime, match=r"messages\[0\].timestamp"):
         check({"role": "user", "content": "x", "timestamp": moment})
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", datetime(9999, 12, 31, 23, 59, tzinfo=timezone.utc)],  # noqa: UP017
+)
+def test_a_time_outside_of_the_calendar_is_named_by_its_place(moment: Any) -> None:
+    with pytest.raises(InvalidMessage, match=r"messages\[0\].timestamp .*calendar") as refused:
+        check({"role": "user", "content": "x", "timestamp": moment})
+    assert "9999" in refused.value.mend or "from" in refused.value.mend
+
+
+def test_a_span_ends_after_it_begins_and_may_be_open() -> None:
+    early, late = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+    assert checked_span(None, early)[0] == checked_span(late, None)[1] == 0
+    for span in ((late, early), (early, early)):
+        with pytest.raises(InvalidMessage, match="since"):
+            checked_span(*span)
 
 
 def test_none_means_now() -> None:

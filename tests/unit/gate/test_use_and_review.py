@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 
 import pytest
@@ -29,6 +30,7 @@ from aico_memory.domain.gate.tagging import (
     tag_for,
 )
 from aico_memory.domain.graph.relations import relate
+from aico_memory.domain.lifecycle import require_changeable
 from aico_memory.domain.memory import Scope
 from aico_memory.errors import ImmutableItem, InvalidMessage, RefusedTransition
 from aico_memory.settings.write_path import InteractionSettings, TagSettings
@@ -206,6 +208,26 @@ def test_nothing_is_promoted_without_evidence_twice_or_against_an_immutable_item
     shelf.items[rome.memory.memory_id] = rome
     promoted(shelf, oslo)
     with pytest.raises(RefusedTransition, match="active does not lead to active"):
+        promoted(shelf, oslo)
+
+
+def test_what_was_superseded_and_does_not_come_back_is_refused_with_what_to_do() -> None:
+    rome, oslo = said(1, "Rome", 0), said(2, "Oslo", 20)
+    shelf = told([rome, oslo])
+    with pytest.raises(RefusedTransition, match="superseded and does not come back") as refused:
+        promoted(shelf, rome)
+    assert "update" in refused.value.mend
+
+
+def test_an_immutable_item_is_named_as_ids_are_shown() -> None:
+    fixed = item(1, immutable=True)
+    with pytest.raises(ImmutableItem, match=str(uuid.UUID(bytes=fixed.memory_id))):
+        require_changeable(fixed)
+    shelf, oslo = told([said(1, "Rome", 0)]), said(2, "Oslo", 20)
+    waiting(shelf, oslo)
+    rome = shelf.items[said(1, "Rome", 0).statement_id]
+    shelf.items[rome.memory.memory_id] = replace(rome, memory=replace(rome.memory, immutable=True))
+    with pytest.raises(ImmutableItem, match=str(uuid.UUID(bytes=rome.memory.memory_id))):
         promoted(shelf, oslo)
 
 
