@@ -1,7 +1,6 @@
 """Train the span reader: the embedded model's encoder, read on to say which words of what was told answer a question.
 
-    python scripts/train_span_reader.py [--out config/span_reader] [--epochs 4] [--start CHECKPOINT] [--checkpoint FILE]
-        [--keep-out config/span_reader] [--share 1.0]
+    python scripts/train_span_reader.py [--out config/span_reader] [--epochs 4] [--start CHECKPOINT] [--keep-out READER]
 
 Every stream of `aico-memory bench facts` is told whole, with messages hidden from the rules, among messages of other
 streams, and asked for what was never said in it. One stream in ten, or what another reader did not learn from, is kept out
@@ -207,11 +206,10 @@ def train(samples: Sequence[Example], given: Any, model: Any, after: Any) -> Non
     fast = [value for name, value in model.named_parameters() if not name.startswith("encoder")]
     words = model.encoder.embeddings.word_embeddings.weight
     words.requires_grad_(given.words_rate > 0)
-    groups = [{"params": slow, "lr": given.rate}, {"params": fast, "lr": 1e-3}]
-    if given.words_rate > 0:
-        # Pieces of words are seldom seen: they go faster, and what is not seen stays as it is.
-        groups.append({"params": [words], "lr": given.words_rate, "weight_decay": 0.0})
-    optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
+    # Pieces of words are seldom seen: they go faster, and what is not seen stays as it is.
+    of_words = {"params": [words], "lr": given.words_rate, "weight_decay": 0.0}
+    groups = [{"params": slow, "lr": given.rate}, {"params": fast, "lr": 1e-3}, *([of_words] if given.words_rate > 0 else [])]
+    optimiser = torch.optim.AdamW(groups, weight_decay=0.01, fused=True)
     steps = given.epochs * len(list(batches(samples, rng)))
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda step: min((step + 1) / (WARM * steps), (1 - step / steps) / (1 - WARM))
