@@ -13,6 +13,7 @@ from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import Evolution, Scope
 from aico_memory.domain.scopes import readable, subject_for, subjects_in
 from aico_memory.domain.sleep.derived import is_derived
+from aico_memory.domain.temporal.evolution import Said, said_in, taught_by
 from aico_memory.domain.temporal.versions import Version, version_of_memory
 from aico_memory.errors import NotFound, TooLarge
 from aico_memory.settings.identity import IdentitySettings
@@ -49,6 +50,8 @@ class Meant:
     items: Mapping[bytes, Known]
     versions: tuple[Version, ...]
     histories: Mapping[bytes, Sequence[Evolution]]
+    # By item: the events that said it; of a former text also those that said what replaced it.
+    said: Mapping[bytes, Sequence[Said]]
 
     def item(self, version: Version) -> Known:
         """The item of a version."""
@@ -65,10 +68,13 @@ class Reach:
     def meant(self, about: temporal_pb2.FactsAbout, asker: Asker) -> Meant:
         """NotFound for an id that the asker may not see, TooLarge where all facts would be too many."""
         found = {one.memory.memory_id: one for one in self._items(about, asker) if one.memory.kind != "record"}
-        histories = self._store.histories(list(found))
-        causes = {key: rests_on[0].event_id for key, rests_on in self._store.evidence(list(found)).items() if rests_on}
-        versions = tuple(version_of_memory(one.memory, histories[key], causes.get(key, b"")) for key, one in found.items())
-        return Meant(found, versions, histories)
+        # What a former text rests on stands with the item that it is a version of.
+        whose = {key: one.memory.version_of or key for key, one in found.items()}
+        asked = list(dict.fromkeys((*found, *whose.values())))
+        histories, proofs = self._store.histories(asked), self._store.evidence(asked)
+        causes = {key: taught_by(one.memory, histories[whose[key]], proofs[whose[key]]) for key, one in found.items()}
+        versions = tuple(version_of_memory(one.memory, histories[key], causes[key]) for key, one in found.items())
+        return Meant(found, versions, histories, {key: said_in(proofs[whose[key]]) for key in found})
 
     def key_of(self, about: temporal_pb2.FactsAbout, asker: Asker) -> Meant:
         """Facts of one key: that of the id, or of the reading. NotFound where nothing is known of it."""

@@ -76,7 +76,11 @@ class Timing:
         request: temporal_pb2.EvolutionRequest = event.message
         asker = asker_of(event, self._identity)
         meant = self._reach.key_of(request.about, asker)
-        steps = [step for key in dict.fromkeys(one.key for one in meant.versions) for step in evolution(meant.versions, key)]
+        steps = [
+            step
+            for key in dict.fromkeys(one.key for one in meant.versions)
+            for step in evolution(meant.versions, key, meant.said)
+        ]
         steps.sort(key=lambda step: (step.known_at_us, step.from_us))
         most = min(request.limit or _PAGE, _MOST)
         answer = temporal_pb2.EvolutionChain(cut=len(steps) > most)

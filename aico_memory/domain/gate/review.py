@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from aico_memory.domain.gate.apply import Applied, Standing, apply
-from aico_memory.domain.gate.decide import WRITING, decide
+from aico_memory.domain.gate.decide import WRITING, Decision, decide
 from aico_memory.domain.gate.policy import Admission, WritePolicy
 from aico_memory.domain.gate.statement import Known, Neighbour, Statement
 from aico_memory.domain.lifecycle import activated, rejected, require_transition, shadowed
@@ -60,7 +60,8 @@ def promote(
     """It is decided anew against what is known now, with the word of the reviewer behind it.
 
     Where it makes an item of its own the waiting one becomes that item; where it only
-    confirms, ends or corrects another, it is laid aside. Raises RefusedTransition,
+    confirms, ends or corrects another, it is laid aside. What was said since counts:
+    the decision tells of an item that was denied or ended meanwhile. Raises RefusedTransition,
     InvalidMessage without evidence, ImmutableItem where an immutable item stands against it.
     """
     require_transition(waiting.status, "active")
@@ -84,6 +85,11 @@ def promote(
     own = next((one.memory for one in applied.items if one.memory.memory_id == waiting.memory_id), None)
     after = _laid_aside(waiting, at_us) if own is None else _in_place(own, activated(waiting, at_us, evidence))
     reason = f"promoted: {decision.rule}"
+    applied = replace(
+        applied,
+        decision=_come_out(applied.decision, after, statement),
+        histories=_learned_now(applied.histories, waiting, statement, at_us),
+    )
     return Reviewed(after, differences(waiting, after, at_us, cause, reason), applied)
 
 
@@ -95,6 +101,30 @@ def _laid_aside(waiting: Memory, at_us: int) -> Memory:
         f"This memory is {waiting.status} and does not come back: another one says now what holds",
         "Say it again, or change the memory that holds now with `update`.",
     )
+
+
+def _come_out(decision: Decision, own: Memory, statement: Statement) -> Decision:
+    """What became of the item itself where others said since that it is over; what was told as past is written as past."""
+    if own.status == "disabled":
+        return replace(decision, action="RETRACT", rule="retracted_since", reason="It was denied after it had been said")
+    if own.status == "expired" and own.valid_until_us < statement.fact.valid_until_us:
+        return replace(decision, action="END", rule="ended_since", reason="It ended after it had been said")
+    return decision
+
+
+def _learned_now(
+    histories: Iterable[tuple[bytes, tuple[Evolution, ...]]], waiting: Memory, statement: Statement, at_us: int
+) -> tuple[tuple[bytes, tuple[Evolution, ...]], ...]:
+    """What a reviewed statement did to others was learned with the review, whenever it was said; so was all of itself."""
+    return tuple(
+        (
+            memory_id,
+            () if memory_id == waiting.memory_id else tuple(
+                replace(one, at_us=max(one.at_us, at_us)) if one.cause == statement.event_id else one for one in history
+            ),
+        )
+        for memory_id, history in histories
+    )  # fmt: skip
 
 
 def _in_place(own: Memory, promoted: Memory) -> Memory:

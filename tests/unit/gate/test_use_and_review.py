@@ -196,6 +196,22 @@ def test_a_promoted_candidate_that_only_confirms_is_laid_aside() -> None:
     assert (shelf.active(), shelf.items[said(1, "Rome", 0).statement_id].memory.reference_count) == (["rome"], 1)
 
 
+def test_a_promotion_tells_what_was_said_since_and_writes_what_was_told_as_past_as_past() -> None:
+    expected = (("retract", "disabled", "RETRACT"), ("end", "expired", "END"))
+    for act, status, action in expected:
+        shelf, rome = Shelf(), said(1, "Rome", 0)
+        waiting(shelf, rome)
+        shelf.keep(said(2, "Rome", 20, act=act), Decision("NOTHING", "nothing_to_close", "not known"))
+        reviewed = promoted(shelf, rome)
+        assert reviewed.applied is not None
+        assert (reviewed.memory.status, reviewed.applied.decision.action) == (status, action)
+    shelf, past = Shelf(), said(1, "Rome", 20, since=0, until=10)
+    waiting(shelf, past)
+    reviewed = promoted(shelf, past)
+    assert reviewed.applied is not None
+    assert (reviewed.memory.status, reviewed.applied.decision.action) == ("expired", "CREATE")
+
+
 def test_nothing_is_promoted_without_evidence_twice_or_against_an_immutable_item() -> None:
     shelf, oslo = told([said(1, "Rome", 0)]), said(2, "Oslo", 20)
     waiting(shelf, oslo)
