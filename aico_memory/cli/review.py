@@ -123,7 +123,7 @@ def set_policy(
 
 @command(policy, "rollback", "policy rollback --user ana")
 def rollback(context: typer.Context, user: Whom = None, group: Group = None, project: Project = None) -> None:
-    """Let the previous policy hold again, at once; a second rollback goes one further back."""
+    """Let the previous policy hold again, at once; a second rollback goes one further back. read-only stays as it is."""
     face = face_of(context)
     with face.client() as client:
         state = client.rollback_policy(user, group, project)
@@ -156,7 +156,11 @@ def shadow_report(
     group: Group = None,
     project: Project = None,
 ) -> None:
-    """What was decided, and what the modes auto and shadow would have done with it."""
+    """What was decided, and what the modes auto and shadow would have done with each statement by itself.
+
+    Each is compared with what was stored when it came, under the mode that held then. In shadow mode nothing is stored
+    that a later statement could change or end, so that a change counts as CREATE: no forecast of a run in the other mode.
+    """
     face = face_of(context)
     with face.client() as client:
         report = client.shadow_report(user, since, until, group, project)

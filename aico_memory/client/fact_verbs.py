@@ -33,6 +33,7 @@ from aico_memory.client.validation import (
     MAX_NAME,
     MAX_QUERY,
     checked_count,
+    checked_flag,
     checked_id,
     checked_policy,
     checked_scopes,
@@ -180,16 +181,19 @@ class FactVerbs:
     async def rollback_policy(
         self, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
     ) -> PolicyState:
-        """Let the previous policy hold again, as a new version. Raises NotFound where there is none."""
+        """Let the previous policy hold again, as a new version; `read_only` stays. Raises NotFound where there is none."""
         user, scope = self._policy_scope(user_id, group_id, project_id)
         return await self._changed_policy(write_path_pb2.PolicyChange(scope=scope, action="rollback"), user)
 
     async def set_read_only(
         self, read_only: bool, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
     ) -> PolicyState:
-        """The emergency switch: while it is on no item changes, and what is said waits; records are kept all the same."""
+        """The emergency switch: while it is on no item changes, and what is said waits; records are kept all the same.
+
+        Verbs that change items are refused with ReadOnly. Raises InvalidMessage for anything but True and False.
+        """
         user, scope = self._policy_scope(user_id, group_id, project_id)
-        change = write_path_pb2.PolicyChange(scope=scope, action="read_only", read_only=bool(read_only))
+        change = write_path_pb2.PolicyChange(scope=scope, action="read_only", read_only=checked_flag(read_only, "read_only"))
         return await self._changed_policy(change, user)
 
     async def shadow_report(
@@ -200,7 +204,11 @@ class FactVerbs:
         group_id: str | None = None,
         project_id: str | None = None,
     ) -> ShadowReport:
-        """What was decided in [since, until), and what the modes auto and shadow would have done with it."""
+        """What was decided in [since, until), and what the modes auto and shadow would have done with each statement.
+
+        Each is compared with what was stored when it came, under the mode that held then. After a shadow nothing is stored
+        for the next to change or end, so that the counts of the other mode are no forecast of a run in it.
+        """
         user = self._session.user(user_id)
         since_us, until_us = checked_span(since, until)
         request = write_path_pb2.ShadowReportRequest(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
+from aico_memory.domain.gate.policy import WritePolicy
 from aico_memory.domain.gate.tagging import neighbours_of, pairs_of, retrieved_together, spread
 from aico_memory.domain.memory import RECORD, Evolution, Memory, Scope
 from aico_memory.domain.scopes import readable
@@ -13,6 +14,7 @@ from aico_memory.domain.strength.forgetting import awakened
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import RetentionSettings
 from aico_memory.settings.write_path import WritePathSettings
+from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import id_bytes
 
@@ -22,22 +24,27 @@ class Activation:
 
     def __init__(
         self, figures: WritePathSettings, retention: RetentionSettings, identity: IdentitySettings,
-        give_way: Callable[[], None] = lambda: None,
+        policy: Callable[[ItemReads, Scope], WritePolicy], give_way: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._figures = figures
         self._retention = retention
         self._identity = identity
+        self._policy = policy
         # Called before each report: several come at once, and none is in a hurry.
         self._give_way = give_way
 
     def note_use(self, transaction: SemanticTransaction, event: Event) -> None:
-        """Count the use of memories in an answer; items last longer where several were used together."""
+        """Count the use of memories in an answer; items last longer where several were used together.
+
+        While items are read-only only the use of records is counted.
+        """
         self._give_way()
         message, tags = event.message, self._figures.tags
         used = [id_bytes(memory_id) for memory_id in dict.fromkeys(message.memory_ids)]
         scopes = readable(self._identity.names(event.user))
         at_us = message.at_us or event.occurred_us
-        memories = transaction.outlined(used, scopes)
+        changing = [scope for scope in scopes if not self._policy(transaction, scope).read_only]
+        memories = [one for one in transaction.outlined(used, scopes) if one.kind == RECORD or one.scope in changing]
         memories = self._awake(transaction, memories, {id_bytes(memory_id) for memory_id in message.strong_ids}, event, scopes)
         items = [one for one in memories if one.kind != RECORD and one.status == "active"]
         records = [one.memory_id for one in memories if one.kind == RECORD]
@@ -47,8 +54,8 @@ class Activation:
         ids = [one.memory_id for one in items]
         transaction.count_pairs(pairs_of(ids, tags))
         near = neighbours_of(ids, transaction.relations(ids))
-        neighbours = transaction.outlined(sorted(near), scopes)
-        transaction.set_retention(spread(scopes, neighbours, tags, self._retention))
+        neighbours = transaction.outlined(sorted(near), changing)
+        transaction.set_retention(spread(changing, neighbours, tags, self._retention))
 
     def _awake(
         self, transaction: SemanticTransaction, memories: Sequence[Memory], strong: Collection[bytes], event: Event,

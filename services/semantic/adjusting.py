@@ -24,6 +24,7 @@ from aico_memory.domain.guardrails.adjustment import (
     decided,
 )
 from aico_memory.domain.guardrails.objectives import Seen, Trial, split
+from aico_memory.domain.memory import RECORD, Scope
 from aico_memory.domain.retrieval.ranking import Profile
 from aico_memory.domain.scopes import GLOBAL, readable
 from aico_memory.errors import AicoMemoryError, InvalidMessage, NotFound, RefusedTransition
@@ -43,6 +44,7 @@ from aico_memory.runtime.adjusting import (
 )
 from aico_memory.runtime.ports import Ports
 from aico_memory.settings.root import Settings
+from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticStore, SemanticTransaction
 from services.semantic.convert import id_bytes
 from services.semantic.shown import ShownRows
@@ -124,13 +126,17 @@ class ProfileRules:
 class Adjusting:
     """One instance a worker; everything but questions in the consumer's thread."""
 
-    def __init__(self, ports: Ports, settings: Settings, store: SemanticStore, ranker: Ranker, shown: ShownRows) -> None:
+    def __init__(
+        self, ports: Ports, settings: Settings, store: SemanticStore, ranker: Ranker, shown: ShownRows,
+        policy: Callable[[ItemReads, Scope], WritePolicy],
+    ) -> None:  # fmt: skip
         self._ports = ports
         self._settings = settings
         self._guard = settings.guardrails
         self._store = store
         self._ranker = ranker
         self._shown = shown
+        self._written_by = policy
         # What the last run said of each subject.
         self._told: dict[str, str] = {}
         self._stale = True
@@ -172,6 +178,10 @@ class Adjusting:
         except InvalidMessage:
             return
         visible = transaction.known(wanted, readable(names, message.group_id, message.project_id))
+        scopes = {one.memory.scope for one in visible if one.memory.status == "active" and one.memory.kind != RECORD}
+        if any(self._written_by(transaction, scope).read_only for scope in scopes):
+            # The word was refused.
+            return
         label = self._shown.label(
             [one.memory.memory_id for one in visible], message.helpful, event.user, event.occurred_us
         )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import replace
 from aico_memory.contracts.envelope import Event
 from aico_memory.domain.formation.entities import extract_entities
 from aico_memory.domain.formation.language import guess_language
+from aico_memory.domain.gate.policy import require_writable
 from aico_memory.domain.gate.rewording import key_for, restated, reworded
 from aico_memory.domain.gate.statement import UNSAID, Known, withdrawal
 from aico_memory.domain.lifecycle import withdrawn
@@ -16,8 +17,8 @@ from aico_memory.domain.memory import RECORD, Evidence, Evolution, Memory
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.strength.confidence import written_confidence
 from aico_memory.domain.strength.forgetting import awakened
-from aico_memory.domain.temporal.evolution import differences
-from aico_memory.errors import AccessDenied, ImmutableItem, InvalidMessage, NotFound, ReadOnly, RefusedTransition
+from aico_memory.domain.temporal.evolution import EDITED, differences
+from aico_memory.errors import AccessDenied, ImmutableItem, InvalidMessage, NotFound, RefusedTransition
 from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import ConfidenceSettings
@@ -91,9 +92,9 @@ class Editing:
                 session_id=memory.session_id, metadata_json=message.metadata_json,
             )
         )  # fmt: skip
-        change = Evolution(memory.memory_id, "text", memory.text, message.text, at_us, event.event_id.bytes, "edited")
+        change = Evolution(memory.memory_id, "text", memory.text, message.text, at_us, event.event_id.bytes, EDITED)
         transaction.add_evolution(change)
-        announce(transaction, event.event_id, at_us, event.user, memory.scope, "updated", [memory.memory_id], "edited", "edit")
+        announce(transaction, event.event_id, at_us, event.user, memory.scope, "updated", [memory.memory_id], EDITED, "edit")
         if memory.kind == RECORD:
             self._say_anew(transaction, event, memory, message.text)
         return edited
@@ -120,10 +121,11 @@ class Editing:
         return after
 
     def invalidate(self, transaction: SemanticTransaction, event: Event) -> Memory:
-        """Delete means withdraw: seen no more, except by who asks what was known before. Raises NotFound, ImmutableItem.
+        """Delete means withdraw: seen no more, except by who asks what was known before.
 
         With a record go the items that rest on it alone; with an item the records that
-        say it: what a person wants gone is found under neither.
+        say it: what a person wants gone is found under neither. Raises NotFound, ImmutableItem, and ReadOnly
+        where an item would go.
         """
         known = self._owned(transaction, event)
         if known.memory.status == "invalid":
@@ -131,16 +133,21 @@ class Editing:
         if known.memory.immutable:
             raise ImmutableItem(f"The memory {id_text(known.memory.memory_id)} is immutable", _LIFT)
         taken = [known.memory.memory_id]
-        if is_derived(known.memory):
+        derived = is_derived(known.memory)
+        resting = [] if derived else [
+            one for one in self._resting(transaction, known) if not one.memory.immutable and one.memory.status != "invalid"
+        ]  # fmt: skip
+        if any(one.memory.kind != RECORD for one in (known, *resting)):
+            require_writable(self._gating.policy(transaction, known.memory.scope), known.memory.scope)
+        if derived:
             # What sleep wrote goes alone: the items that it told stand on their own.
             taken += self._set_aside(transaction, event, [known])[1:]
             gone = self._withdraw(transaction, event, known)
         else:
             gone = self._withdraw(transaction, event, known)
-            for other in self._resting(transaction, known):
-                if not other.memory.immutable and other.memory.status != "invalid":
-                    self._withdraw(transaction, event, other)
-                    taken.append(other.memory.memory_id)
+            for other in resting:
+                self._withdraw(transaction, event, other)
+                taken.append(other.memory.memory_id)
             # No summary tells what is gone; sleep writes them anew.
             taken += self._set_aside(transaction, event, derived_from(transaction, taken, gone.scope))
         reason = event.message.reason or "deleted"
@@ -239,8 +246,8 @@ class Editing:
         memory = known.memory
         if memory.status not in EDITABLE:
             raise RefusedTransition(f"A memory that is {memory.status} cannot be changed")
-        if memory.kind != RECORD and self._gating.policy(transaction, memory.scope).read_only:
-            raise ReadOnly(f"The items of {memory.scope.key} are read-only")
+        if memory.kind != RECORD:
+            require_writable(self._gating.policy(transaction, memory.scope), memory.scope)
         return known
 
     def _owned(self, transaction: SemanticTransaction, event: Event) -> Known:

@@ -38,7 +38,7 @@ class FactVerbs:
         identity, figures, model = settings.identity, settings.write_path, settings.memory_model
         self._store = store
         self._policing = Policing(figures.policy, identity)
-        self._reinforcing = Reinforcing(figures.interactions, model.utility, identity, tables)
+        self._reinforcing = Reinforcing(figures.interactions, model.utility, identity, tables, write_path.gating.policy)
         self._reviewing = Reviewing(
             store, indexed, write_path.gating, write_path.persisting, figures.prediction_error, model, identity
         )

@@ -12,7 +12,7 @@ from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.gate.apply import Applied, Standing, apply
 from aico_memory.domain.gate.decide import Decision, decide, resolved, thresholds_for
 from aico_memory.domain.gate.explain import Outcome, explanation, outcome
-from aico_memory.domain.gate.policy import Admission, WritePolicy, admit, effective, initial_policy
+from aico_memory.domain.gate.policy import EVIDENCE_MISSING, Admission, WritePolicy, admit, effective, initial_policy
 from aico_memory.domain.gate.reference import referred
 from aico_memory.domain.gate.score import Score, Similar, attention, excitement, novelty, reward, score
 from aico_memory.domain.gate.statement import CLOSING, Known, Neighbour, Statement, in_chains
@@ -28,6 +28,7 @@ from aico_memory.stores.semantic.item_port import ItemReads, Vector
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.forming import Prepared, Vectors, facts_of
 from services.semantic.persisting import Persisting
+from services.semantic.proving import Proving
 from services.semantic.saying import Said
 
 INJECTION = "prompt_injection"
@@ -58,6 +59,7 @@ class Gating:
         self._model = model
         self._figures = figures
         self._initial = initial_policy(figures.policy)
+        self._proven = Proving(figures.work.statements)
         self._negations = frozenset(word for one in tables.signals.values() for word in one.negations)
         self._urgent = {code: one.urgency for code, one in tables.signals.items()}
 
@@ -140,18 +142,31 @@ class Gating:
         policy: WritePolicy,
         sequence: int,
         fast: bool,
+        evidence: int = 0,
     ) -> _Judged:
+        """`evidence`: how many events have said it; 0: they are counted."""
+        if not evidence:
+            evidence, earlier = self._proven.so_far(transaction, part, policy)
+            for one in earlier:
+                # What was said before comes first, so that the item is as old as the first word of it.
+                transaction.drop_statement(one.statement_id)
+                calm = Formed(arousal=one.arousal, language=one.fact.language)
+                before = self.near(transaction, one, vectors)
+                self._judged(transaction, one, before, calm, vectors, policy, sequence, fast=False, evidence=evidence)
+            near = self.near(transaction, part, vectors) if earlier else near
         vector = vectors.of(part.fact.text)
         scored = self._score(transaction, part, formed, near, vector, vectors.fingerprint)
         part = replace(part, confidence=scored.confidence, importance=scored.importance, flashbulb=scored.flashbulb)
         by_key = transaction.by_key(part.scope, part.key)
-        admission = self._admission(transaction, part, formed, by_key, policy, fast)
+        admission = self._admission(transaction, part, formed, by_key, policy, evidence, fast)
         variants = _variants(transaction, near)
         figures = self._figures.prediction_error
         thresholds = thresholds_for(vectors.fingerprint, figures)
         decision = decide(part, near, variants, admission, policy, thresholds, figures, self._negations)
         if decision.waits:
             transaction.keep_statement(part, "sleep")
+        elif admission.rule == EVIDENCE_MISSING and part.fact.act not in CLOSING:
+            transaction.keep_statement(part, "unproven")
         applied = None
         if decision.action not in {"SKIP", "DISCARD"}:
             standing = self._standing(transaction, part, decision, by_key, variants)
@@ -208,6 +223,7 @@ class Gating:
         formed: Formed,
         by_key: Sequence[Known],
         policy: WritePolicy,
+        evidence: int,
         fast: bool,
     ) -> Admission:
         # The limits hold off what is new and was only inferred. What a person says outright is to be answered at once,
@@ -217,7 +233,7 @@ class Gating:
         limited = fast and not (known or outright or part.fact.act in CLOSING or part.fact.act == "correct")
         usage = reads.usage(part.scope, part.session_id, part.received_at_us)
         injected = INJECTION in formed.filtered
-        return admit(policy, part.fact.kind, part.confidence, 1, usage, limited, injected)
+        return admit(policy, part.fact.kind, part.confidence, evidence, usage, limited, injected)
 
     def _standing(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2, temporal_pb2
 from aico_memory.domain.formation.entities import slug
+from aico_memory.domain.gate.policy import WritePolicy, require_writable
 from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours, paths, state_at
 from aico_memory.domain.graph.entities import Entity, Identities, Merge, merge, undone
 from aico_memory.domain.graph.traversal import hub, walk
@@ -73,11 +74,15 @@ class _Graph:
 class GraphAnswers:
     """Answers from the store; safe from many threads."""
 
-    def __init__(self, store: SemanticStore, clock: Clock, most: int, identity: IdentitySettings) -> None:
+    def __init__(
+        self, store: SemanticStore, clock: Clock, most: int, identity: IdentitySettings,
+        policy: Callable[[ItemReads, Scope], WritePolicy],
+    ) -> None:  # fmt: skip
         self._store = store
         self._clock = clock
         self._most = most
         self._identity = identity
+        self._policy = policy
 
     def entities(self, event: Event) -> temporal_pb2.GraphAnswer:
         """The entities of the scopes, or those that bear a name."""
@@ -187,13 +192,14 @@ class GraphAnswers:
         return {key: item_message(one, evidence[key], names) for one in known for key in (one.memory.memory_id,)}
 
     def merge(self, transaction: SemanticTransaction, event: Event) -> temporal_pb2.EntityMerge:
-        """Two entities of one scope become one. NotFound, InvalidMessage where they are one already or cannot be."""
+        """Two entities of one scope become one. NotFound, InvalidMessage where they are one already, ReadOnly."""
         request: temporal_pb2.MergeEntities = event.message
         for scope in self._own(event):
             graph = self._graph(transaction, scope, OPEN, self._identity.names(event.user), edges=False)
             kept, absorbed = (graph.meant(name)[:1] for name in (request.kept, request.absorbed))
             if not (kept and absorbed):
                 continue
+            require_writable(self._policy(transaction, scope), scope)
             merge_id = derive_id(event.event_id, "merge").bytes
             first, second = graph.entities[kept[0]], graph.entities[absorbed[0]]
             done = merge(first, second, graph.merges, merge_id, event.occurred_us, "manual", 1.0)
@@ -206,11 +212,12 @@ class GraphAnswers:
         )  # fmt: skip
 
     def undo(self, transaction: SemanticTransaction, event: Event) -> temporal_pb2.EntityMerge:
-        """What was merged stands apart again; a second time changes nothing. NotFound."""
+        """What was merged stands apart again; a second time changes nothing. NotFound, ReadOnly."""
         wanted = id_bytes(event.message.merge_id)
         for scope in self._own(event):
             for one in transaction.merges(scope):
                 if one.merge_id == wanted:
+                    require_writable(self._policy(transaction, scope), scope)
                     after = undone(one, event.occurred_us)
                     transaction.put_merge(after, scope)
                     return _merge(after)

@@ -130,18 +130,18 @@ class SemanticHandlers(Handlers):
         )
         self._write_path = WritePath(store, self._rules, tables, forming, every, ports.log, ports.courtesy.give_way)
         self._verbs = verbs = FactVerbs(ports, every, store, queue, tables, self._write_path)
-        time_verbs = TimeVerbs(ports, store)
+        time_verbs = TimeVerbs(ports, store, self._write_path.gating.policy)
         model = every.language_model
         wishes = Wishes(every.memory_model.knowledge.model_calls) if model.enabled else None
         knowledge = knowledge_phases(every, self._write_path.graphing, self._rules, load_sleep_words(ports.home), wishes)
         self._teller = SummaryTeller(Wishes(0) if wishes is None else wishes, ports.link, ports.clock, model, ports.log)
         phases = (*sleep_phases(ports.home, every, self._write_path), *knowledge)
-        self._adjusting = Adjusting(ports, every, store, ranker, ranker.shown)
+        self._adjusting = Adjusting(ports, every, store, ranker, ranker.shown, self._write_path.gating.policy)
         self._jobs = SleepJobs(Stepping(phases, self._write_path.gating.policy, settings, ports.log, ports.courtesy.give_way))
         self._effects: Mapping[str, Effect] = {
             **self._write_path.effects, **verbs.effects, **time_verbs.effects,
             **dict.fromkeys(self._jobs.effects, self._jobs.begin), topic_of(sleep_pb2.SleepStep).name: self._jobs.step,
-            topic_of(extraction_pb2.SummaryTold).name: Retelling(self._rules).take,
+            topic_of(extraction_pb2.SummaryTold).name: Retelling(self._rules, self._write_path.gating.policy).take,
             **self._adjusting.effects, JUDGED: self._adjusting.after(verbs.effects[JUDGED]),
             topic_of(sleep_pb2.JobCancelled).name: Cancelling(queue, ports.log).cancel,
             topic_of(semantic_pb2.AnnounceDue).name: Prospect(settings).announce,

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2
-from aico_memory.domain.gate.policy import WritePolicy
+from aico_memory.domain.gate.policy import WritePolicy, require_writable
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import RECORD, Scope
-from aico_memory.errors import InvalidMessage, NotFound, ReadOnly
+from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import ItemReads
@@ -53,8 +53,7 @@ class IndexUpdates:
         scopes = scopes_of(message.scopes, event.user, names)
         own, following = self._asked(transaction, message, scopes, names)
         for scope in dict.fromkeys(one.memory.scope for one in own if one.memory.kind != RECORD):
-            if self._policy(transaction, scope).read_only:
-                raise ReadOnly(f"The items of {scope.key} are read-only")
+            require_writable(self._policy(transaction, scope), scope)
         counts, samples = self._mend(transaction, event, own)
         return semantic_pb2.IndexUpdated(
             memories=len(own), links=counts["links"], dangling=counts["dangling"], repaired=counts["repaired"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
@@ -10,15 +10,16 @@ from aico_memory.contracts.v1 import semantic_pb2, write_path_pb2
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.told_back import told_back
+from aico_memory.domain.gate.policy import WritePolicy, require_writable
 from aico_memory.domain.gate.reinforcement import Reinforced, reinforce, told_in
-from aico_memory.domain.memory import Evolution, Scope
+from aico_memory.domain.memory import RECORD, Evolution, Scope
 from aico_memory.domain.scopes import GLOBAL, readable, scope_of
 from aico_memory.domain.strength.utility import judged
 from aico_memory.errors import NotFound
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import UtilitySettings
 from aico_memory.settings.write_path import InteractionSettings
-from aico_memory.stores.semantic.item_port import Interaction, ItemWrites
+from aico_memory.stores.semantic.item_port import Interaction, ItemReads, ItemWrites
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import id_bytes, id_text
 from services.semantic.explaining import item_message
@@ -34,17 +35,19 @@ class Reinforcing:
     """Passes over the items in view of an interaction."""
 
     def __init__(
-        self, figures: InteractionSettings, utility: UtilitySettings, identity: IdentitySettings, tables: FormationTables
-    ) -> None:
+        self, figures: InteractionSettings, utility: UtilitySettings, identity: IdentitySettings, tables: FormationTables,
+        policy: Callable[[ItemReads, Scope], WritePolicy],
+    ) -> None:  # fmt: skip
         self._figures = figures
         self._tables = tables
         self._utility = utility
         self._identity = identity
+        self._policy = policy
 
     def capture(self, transaction: SemanticTransaction, event: Event) -> Sequence[Reinforced]:
         """Keep a turn as an interaction, and strengthen what its response used, unless the turn says not to.
 
-        A second turn under the id of an interaction changes nothing.
+        A second turn under the id of an interaction changes nothing, and while items are read-only none is strengthened.
         """
         turn = event.message
         interaction = Interaction(
@@ -53,12 +56,15 @@ class Reinforcing:
         )  # fmt: skip
         if not transaction.keep_interaction(interaction) or not turn.reinforce:
             return ()
+        if self._policy(transaction, interaction.scope).read_only:
+            return ()
         return self._pass(transaction, interaction, event)
 
     def again(self, transaction: SemanticTransaction, event: Event) -> write_path_pb2.InteractionReinforced:
-        """Raise what the interaction used and had not raised before. Raises NotFound, InvalidMessage."""
+        """Raise what the interaction used and had not raised before. Raises NotFound, InvalidMessage, ReadOnly."""
         message: write_path_pb2.ReinforceInteraction = event.message
         found = self._find(transaction, event)
+        require_writable(self._policy(transaction, found.scope), found.scope)
         delta = message.delta if message.HasField("delta") else None
         raised = self._pass(transaction, found, event, delta)
         return write_path_pb2.InteractionReinforced(
@@ -73,20 +79,24 @@ class Reinforcing:
         )  # fmt: skip
 
     def judge(self, transaction: SemanticTransaction, event: Event) -> semantic_pb2.MemoryPage:
-        """Move the utility of active items that the user may see; unknown and inactive ones are left out."""
+        """Move the utility of active items that the user may see; unknown and inactive ones are left out. Raises ReadOnly."""
         message: write_path_pb2.MemoriesJudged = event.message
         names = self._identity.names(event.user)
         scopes = readable(names, message.group_id, message.project_id)
         page = semantic_pb2.MemoryPage()
         wanted = [id_bytes(one) for one in dict.fromkeys(message.memory_ids)]
-        for known in transaction.known(wanted, scopes):
+        found = [
+            one for one in transaction.known(wanted, scopes) if one.memory.status == "active" and one.memory.kind != RECORD
+        ]
+        for scope in dict.fromkeys(one.memory.scope for one in found):
+            require_writable(self._policy(transaction, scope), scope)
+        for known in found:
             memory = known.memory
-            if memory.status == "active" and memory.kind != "record":
-                utility = judged(memory.utility, message.helpful, self._utility)
-                after = replace(known, memory=replace(memory, utility=utility, updated_at_us=event.occurred_us))
-                transaction.put_item(after, None, event.global_sequence)
-                transaction.add_evolution(_change(memory.memory_id, UTILITY, memory.utility, utility, event))
-                page.records.append(item_message(after, transaction.evidence(memory.memory_id), names))
+            utility = judged(memory.utility, message.helpful, self._utility)
+            after = replace(known, memory=replace(memory, utility=utility, updated_at_us=event.occurred_us))
+            transaction.put_item(after, None, event.global_sequence)
+            transaction.add_evolution(_change(memory.memory_id, UTILITY, memory.utility, utility, event))
+            page.records.append(item_message(after, transaction.evidence(memory.memory_id), names))
         if page.records:
             scope = scope_of(event.user, message.group_id, message.project_id)
             changed = [id_bytes(record.memory_id) for record in page.records]

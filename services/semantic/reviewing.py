@@ -11,6 +11,7 @@ from aico_memory.contracts.v1 import semantic_pb2, write_path_pb2
 from aico_memory.domain.gate.apply import Standing
 from aico_memory.domain.gate.decide import thresholds_for
 from aico_memory.domain.gate.explain import Outcome
+from aico_memory.domain.gate.policy import require_writable
 from aico_memory.domain.gate.review import WAITING, Reviewed, promote, queue, reject
 from aico_memory.domain.gate.statement import Known, Statement
 from aico_memory.domain.guardrails.labels import ReviewLabel
@@ -69,13 +70,14 @@ class Reviewing:
         return answer
 
     def decide(self, transaction: SemanticTransaction, event: Event) -> write_path_pb2.ReviewOutcome:
-        """Promote or reject. Raises NotFound, InvalidMessage, RefusedTransition, ImmutableItem; then nothing is changed."""
+        """Promote or reject. Raises NotFound, InvalidMessage, RefusedTransition, ImmutableItem, ReadOnly: nothing changes."""
         message: write_path_pb2.ReviewDecision = event.message
         names = self._identity.names(event.user)
         found = transaction.known([id_bytes(message.memory_id)], _reviewed_scopes(names, message))
         if not found or found[0].memory.kind == "record":
             raise NotFound(f"No memory {message.memory_id} waits here", "See `review list`.")
         waiting = found[0]
+        require_writable(self._gating.policy(transaction, waiting.memory.scope), waiting.memory.scope)
         if message.decision == REJECT:
             reviewed = reject(waiting.memory, event.occurred_us, event.event_id.bytes)
             transaction.drop_statement(waiting.memory.memory_id)

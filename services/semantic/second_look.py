@@ -121,7 +121,12 @@ class SecondLook:
         """Read without what it refers to it made an item that means something else: that one was never true."""
         memory = item.memory
         alone = transaction.evidence_counts([memory.memory_id])[memory.memory_id] <= 1
-        if memory.status != "active" or memory.immutable or not alone:
+        if (
+            memory.status != "active"
+            or memory.immutable
+            or not alone
+            or self._gating.policy(transaction, memory.scope).read_only
+        ):
             return None
         gone = retracted(memory, memory.recorded_at_us)
         transaction.put_item(replace(item, memory=gone), None, sequence)

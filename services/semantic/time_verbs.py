@@ -9,7 +9,10 @@ from google.protobuf.message import Message
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import temporal_pb2
+from aico_memory.domain.gate.policy import WritePolicy
+from aico_memory.domain.memory import Scope
 from aico_memory.runtime.ports import Ports, RequestHandler
+from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticStore, SemanticTransaction
 from services.semantic.graph_answers import GraphAnswers
 from services.semantic.timing import Timing
@@ -22,10 +25,10 @@ Command = Callable[[SemanticTransaction, Event], Message]
 class TimeVerbs:
     """What is asked about time and the graph, and merges of entities."""
 
-    def __init__(self, ports: Ports, store: SemanticStore) -> None:
+    def __init__(self, ports: Ports, store: SemanticStore, policy: Callable[[ItemReads, Scope], WritePolicy]) -> None:
         figures, identity = ports.settings.memory_model.evolution, ports.settings.identity
         timing = Timing(store, ports.clock, figures, identity)
-        graph = GraphAnswers(store, ports.clock, figures.looked_at, identity)
+        graph = GraphAnswers(store, ports.clock, figures.looked_at, identity, policy)
         answers: dict[type[Message], Answer] = {
             temporal_pb2.StateRequest: timing.state,
             temporal_pb2.TimelineRequest: timing.timeline,

@@ -66,7 +66,7 @@ class WritePath:
         self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
         self.enriching = Enriching(self.forming, self.gating, settings.language_model)
         self.updates = IndexUpdates(rules, self.graphing, self.gating.policy, settings.identity)
-        self.activation = Activation(figures, model.retention, settings.identity, give_way)
+        self.activation = Activation(figures, model.retention, settings.identity, self.gating.policy, give_way)
         self.effects: Mapping[str, Effect] = {
             topic_of(working_pb2.Message).name: self.writing.write,
             topic_of(working_pb2.ToolResult).name: self.writing.write,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from aico_memory.domain.kinds import ITEM_KINDS
-from aico_memory.domain.memory import Memory
-from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.domain.memory import Memory, Scope
+from aico_memory.errors import InvalidMessage, NotFound, ReadOnly
 from aico_memory.settings.write_path import PolicySettings
 
 MODES: Final = ("auto", "shadow", "manual")
 # What a message that tries to instruct the system may never become.
 GUARDED_KINDS: Final = frozenset({"constraint", "preference", "procedure"})
+EVIDENCE_MISSING: Final = "evidence_missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +117,33 @@ def changed(history: PolicyHistory, policy: WritePolicy, at_us: int, by: str, fi
 
 
 def rolled_back(history: PolicyHistory, at_us: int, by: str, figures: PolicySettings) -> PolicyHistory:
-    """The previous policy holds again, as a new version. A second rollback goes one further back. NotFound at the first."""
+    """The previous policy holds again, as a new version. A second rollback goes one further back. NotFound at the first.
+
+    The emergency switch stays as it is: versions that only threw it are passed over, and what is restored takes it along.
+    """
     newest = history.versions[-1]
-    source = newest.restored or newest.number
-    before = [version for version in history.versions if version.number < source and not version.restored]
-    if not before:
+    thrown = {after.number for before, after in pairwise(history.versions) if _only_switched(before.policy, after.policy)}
+    standing = next((one for one in reversed(history.versions) if one.number not in thrown), newest)
+    source = standing.restored or standing.number
+    set_before = [one for one in history.versions if one.number < source and not one.restored and one.number not in thrown]
+    if not set_before:
         raise NotFound("There is no earlier policy", "Set a policy instead.")
-    restored = PolicyVersion(newest.number + 1, before[-1].policy, at_us, by, before[-1].number)
+    policy = replace(set_before[-1].policy, read_only=newest.policy.read_only)
+    restored = PolicyVersion(newest.number + 1, policy, at_us, by, set_before[-1].number)
     return _appended(history, restored, figures)
 
 
 def with_read_only(history: PolicyHistory, read_only: bool, at_us: int, by: str, figures: PolicySettings) -> PolicyHistory:
-    """The emergency switch, as a version like any other; setting it as it stands changes nothing."""
+    """The emergency switch, as a version that no rollback undoes; setting it as it stands changes nothing."""
     if history.current.read_only == read_only:
         return history
     return changed(history, replace(history.current, read_only=read_only), at_us, by, figures)
+
+
+def require_writable(policy: WritePolicy, scope: Scope) -> None:
+    """ReadOnly while the emergency switch is on: no verb changes an item of the scope."""
+    if policy.read_only:
+        raise ReadOnly(f"The items of {scope.key} are read-only", "They change again after `policy read-only off`.")
 
 
 def admit(
@@ -144,7 +158,7 @@ def admit(
         (injected and kind in GUARDED_KINDS, "refuse", "injection_guard"),
         (bool(policy.kinds) and kind not in policy.kinds, "refuse", "kind_not_allowed"),
         (confidence < policy.min_confidence, "refuse", "confidence_too_low"),
-        (evidence < policy.min_evidence, "refuse", "evidence_missing"),
+        (evidence < policy.min_evidence, "refuse", EVIDENCE_MISSING),
         (fast and _full(usage.session_writes, policy.session_writes), "wait", "session_limit"),
         (fast and _full(usage.hour_writes, policy.hour_writes), "wait", "hour_limit"),
     )
@@ -167,6 +181,10 @@ def due_dormant(active: Sequence[Memory], policy: WritePolicy, important_from: f
     movable = [one for one in active if not (one.pinned or one.immutable)]
     movable.sort(key=lambda one: (one.importance >= important_from, one.created_at_us, one.memory_id))
     return tuple(one.memory_id for one in movable[:over])
+
+
+def _only_switched(before: WritePolicy, after: WritePolicy) -> bool:
+    return before.read_only != after.read_only and replace(before, read_only=after.read_only) == after
 
 
 def _full(used: int, limit: int) -> bool:

@@ -92,6 +92,14 @@ def in_chains(statement: Statement, closing_id: bytes) -> tuple[Statement, ...]:
     return replace(statement, statement_id=closing_id, fact=closed), told
 
 
+def says_the_same(new: Statement, other: Statement) -> bool:
+    """Whether both speak of one value of their key: a statement by what states it, too, an end by whatever names it."""
+    if new.fact.act in CLOSING:
+        named = new.fact.corrected or new.fact.object_key
+        return not named or named in {other.fact.object_key, other.fact.corrected}
+    return other.fact.act not in CLOSING | UNSAID and other.fact.object_key == new.fact.object_key
+
+
 def withdrawal(statement: Statement, statement_id: bytes, event_id: bytes, at_us: int, heard: int) -> Statement:
     """What a deletion leaves among the statements of its key, so that the same said again is a new item."""
     fact = replace(statement.fact, act=WITHDRAW, corrected="", valid_until_us=OPEN)

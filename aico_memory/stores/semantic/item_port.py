@@ -25,8 +25,9 @@ from aico_memory.domain.memory import Evolution, Memory, Scope
 
 Vector = npt.NDArray[np.float32]
 # kept: folded into the chain of its key; review: a candidate or shadow; sleep: not admitted yet;
-# referring: as it was said, of what speaks of something said before (an end, a correction), which may still arrive.
-StatementState = Literal["kept", "review", "sleep", "referring"]
+# referring: as it was said, of what speaks of something said before (an end, a correction), which may still arrive;
+# unproven: too few events have said it.
+StatementState = Literal["kept", "review", "sleep", "referring", "unproven"]
 # Decay of confidence, drift of utility, rehearsal, strengthening of flashbulbs, announcing of plans, spreading of activation.
 Upkeep = Literal["decay", "drift", "rehearsal", "emotion", "due", "spread"]
 # What use and time change of a memory, and no index holds.
@@ -107,6 +108,9 @@ class ItemReads(Protocol):
 
     def statements(self, scope: Scope, key: str, limit: int) -> list[Statement]:
         """Kept statements of a key, the newest `limit` of them, in the order of saying."""
+
+    def unproven(self, scope: Scope, key: str, limit: int) -> list[Statement]:
+        """What too few events have said under a key, the newest `limit`, in the order of saying."""
 
     def statement(self, statement_id: bytes) -> tuple[Statement, StatementState] | None:
         """A statement by its id, which is the id of the item it made or would make, and its state."""

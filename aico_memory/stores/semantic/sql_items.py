@@ -175,9 +175,16 @@ class SqlItemReads:
         return [(one.memory.said_at_us, one.memory.text) for one in found][::-1]
 
     def statements(self, scope: Scope, key: str, limit: int) -> list[Statement]:
+        return self._under_key(scope, key, "kept", limit)
+
+    def unproven(self, scope: Scope, key: str, limit: int) -> list[Statement]:
+        return self._under_key(scope, key, "unproven", limit)
+
+    def _under_key(self, scope: Scope, key: str, state: StatementState, limit: int) -> list[Statement]:
+        # The state stands in the text: only so the planner takes the index of that state.
         clause = (
             "WHERE s.scope_no = (SELECT scope_no FROM scope WHERE kind = ? AND id = ?) AND s.key_digest = ? "
-            f"AND s.state = 'kept' ORDER BY {_ORDER} LIMIT ?"
+            f"AND s.state = '{state}' ORDER BY {_ORDER} LIMIT ?"
         )
         return [one for one, _ in self._stated(clause, (*scope, self._digested(f"fact\0{key}"), limit))][::-1]
 

@@ -178,7 +178,13 @@ class TwinItemReads:
         return [(at_us, text) for at_us, _, text in sorted(found)[-limit:]]
 
     def statements(self, scope: Scope, key: str, limit: int) -> list[Statement]:
-        found = [one for one, state in self.tables.statements.values() if state == "kept" and one.scope == scope]
+        return self._under_key(scope, key, "kept", limit)
+
+    def unproven(self, scope: Scope, key: str, limit: int) -> list[Statement]:
+        return self._under_key(scope, key, "unproven", limit)
+
+    def _under_key(self, scope: Scope, key: str, state: StatementState, limit: int) -> list[Statement]:
+        found = [one for one, held in self.tables.statements.values() if held == state and one.scope == scope]
         return sorted((one for one in found if one.key == key), key=lambda one: one.order)[-limit:]
 
     def statement(self, statement_id: bytes) -> tuple[Statement, StatementState] | None:

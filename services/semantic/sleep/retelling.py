@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import extraction_pb2
+from aico_memory.domain.gate.policy import WritePolicy
 from aico_memory.domain.gate.statement import Known
-from aico_memory.domain.memory import Evidence, Evolution, Memory
+from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.sleep.telling import text_digest
 from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.language_model import LanguageModelSettings
+from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.enriching import READ_BY
 from services.semantic.model_thread import REFUSED, ModelThread
@@ -99,15 +102,19 @@ class SummaryTeller(ModelThread):
 class Retelling:
     """Takes up what a model told, in the consumer's transaction."""
 
-    def __init__(self, rules: FormationRules) -> None:
+    def __init__(self, rules: FormationRules, policy: Callable[[ItemReads, Scope], WritePolicy]) -> None:
         self._rules = rules
+        self._policy = policy
 
     def take(self, transaction: SemanticTransaction, event: Event) -> None:
-        """The new words, where the text they are meant for still stands; else nothing."""
+        """The new words, where the text they are meant for still stands and items may change; else nothing."""
         message: extraction_pb2.SummaryTold = event.message
         before = transaction.memory(message.memory_id)
         summary = message.summary
         if before is None or not summary.text or not _may_be_told(before, event.user, message.basis):
+            return
+        if self._policy(transaction, before.scope).read_only:
+            # A night asks again.
             return
         at_us = event.occurred_us
         after = replace(before, text=summary.text, version=before.version + 1, updated_at_us=at_us)

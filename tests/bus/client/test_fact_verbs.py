@@ -74,6 +74,8 @@ def test_a_question_that_cannot_be_asked_is_refused_before_it_is_sent(client: Me
         client.set_policy("ana", volume=11)
     with pytest.raises(InvalidMessage, match="no field read_only"):
         client.set_policy("ana", read_only=True)
+    with pytest.raises(InvalidMessage, match="read_only must be True or False"):
+        client.set_read_only("off", "ana")
     with pytest.raises(InvalidMessage, match="scope_items cannot be"):
         client.set_policy("ana", scope_items=-1)
     with pytest.raises(InvalidMessage, match="delta"):

@@ -6,8 +6,10 @@ import uuid
 from typing import Any
 
 from aico_memory.contracts.v1 import semantic_pb2, working_pb2
-from aico_memory.domain.gate.policy import WritePolicy, began
+from aico_memory.domain.gate.policy import WritePolicy, began, effective
 from aico_memory.domain.memory import Scope
+from aico_memory.domain.scopes import GLOBAL
+from aico_memory.stores.semantic.item_port import ItemReads
 from tests.services.semantic.worker import START, Worker
 
 ADA = Scope("user", "ada")
@@ -35,6 +37,11 @@ def message(text: str, user: str = "ada", **fields: Any) -> working_pb2.Message:
 def set_policy(worker: Worker, scope: Scope = ADA, **fields: Any) -> None:
     with worker.handlers.state.transaction() as transaction:
         transaction.set_policy(scope, began(WritePolicy(**fields), START, "operator"))
+
+
+def policy_of(reads: ItemReads, scope: Scope) -> WritePolicy:
+    """What holds in a scope where the configuration says nothing."""
+    return effective(reads.policy(scope), reads.policy(GLOBAL), WritePolicy())
 
 
 def replay(worker: Worker, *said: uuid.UUID, user: str = "ada") -> semantic_pb2.ExperiencesReplayed:

@@ -29,6 +29,7 @@ from aico_memory.stores.semantic.twin import MemorySemanticStore
 from services.semantic.adjusting import ADJUST, SELF_ADJUST, Adjusting
 from services.semantic.convert import id_text
 from services.semantic.shown import ShownRows
+from tests.services.semantic.statements import policy_of
 from tests.support.memory_items import item
 
 START = 1_772_000_000_000_000
@@ -65,7 +66,7 @@ class Office:
 
     def restart(self) -> None:
         ports: Any = SimpleNamespace(clock=FixedClock(from_us(START)), log=SilentLog())
-        self.adjusting = Adjusting(ports, self.settings, self.store, self.ranker, self.shown)
+        self.adjusting = Adjusting(ports, self.settings, self.store, self.ranker, self.shown, policy_of)
         self.adjusting.after_commit()
 
     def send(self, effect: Any, message: Any, user: str = "") -> Any:
@@ -240,6 +241,13 @@ def test_a_word_on_a_memory_labels_the_latest_answer_that_showed_it_and_only_to_
         office.send(office.adjusting.note_judged, message, user)
 
     judge(1, True, "ben")
+    history = began(WritePolicy(read_only=True), START, "ana")
+    with office.store.transaction() as transaction:
+        transaction.set_policy(GLOBAL, history)
+    judge(1, True, "ana")
+    released = changed(history, WritePolicy(), START, "ana", office.settings.write_path.policy)
+    with office.store.transaction() as transaction:
+        transaction.set_policy(GLOBAL, released)
     with office.store.reading_labels() as labels:
         assert labels.rankings(10) == []
     judge(1, True, "ana")

@@ -30,6 +30,7 @@ from aico_memory.stores.semantic.port import SemanticStore
 from aico_memory.stores.semantic.twin import MemorySemanticStore
 from services.semantic.convert import id_text
 from services.semantic.graph_answers import GraphAnswers
+from tests.services.semantic.statements import policy_of
 from tests.stores.semantic.memories import OnDisk
 from tests.support.memory_items import item
 from tests.support.statements import ALICE, day
@@ -76,7 +77,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SemanticSt
 
 def answers(store: SemanticStore, most: int = 1000) -> GraphAnswers:
     clock = FixedClock(datetime.fromtimestamp(day(50) / 1_000_000, UTC))
-    return GraphAnswers(store, clock, most, IdentitySettings())
+    return GraphAnswers(store, clock, most, IdentitySettings(), policy_of)
 
 
 def event(message: Message, user: str = "alice") -> Event:

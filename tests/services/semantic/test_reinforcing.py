@@ -23,6 +23,7 @@ from aico_memory.settings.write_path import InteractionSettings
 from aico_memory.stores.semantic.twin import MemorySemanticStore
 from services.semantic.convert import id_text
 from services.semantic.reinforcing import Reinforcing
+from tests.services.semantic.statements import policy_of
 from tests.support.memory_items import item
 
 START = 1_772_000_000_000_000
@@ -35,7 +36,7 @@ class Memory:
     def __init__(self) -> None:
         self.store = MemorySemanticStore()
         identity = IdentitySettings(aliases={"ann": "ana"})
-        self.reinforcing = Reinforcing(InteractionSettings(), UtilitySettings(), identity, TABLES)
+        self.reinforcing = Reinforcing(InteractionSettings(), UtilitySettings(), identity, TABLES, policy_of)
         self.number = 0
 
     def know(self, text: str = TEXT, scope: Scope = ANA, reading: tuple[str, str, str] = ("", "", ""), **fields: Any) -> bytes:

@@ -17,7 +17,7 @@ from aico_memory.domain.sleep.telling import text_digest
 from aico_memory.errors import ModelUnavailable
 from aico_memory.settings.language_model import LanguageModelSettings
 from services.semantic.sleep.wishing import Wish, Wishes
-from tests.services.semantic.statements import items
+from tests.services.semantic.statements import items, set_policy
 from tests.services.semantic.test_knowledge_in_use import SAID, summaries, told
 from tests.services.semantic.worker import START, Worker
 from tests.support.sleeping import slumber
@@ -84,6 +84,10 @@ def test_a_model_tells_the_summary_in_its_own_words_and_a_second_night_leaves_th
     assert list(worker.asked[0].texts) and worker.asked[0].characters == 800
     # By rule until the answer has arrived.
     assert summaries(worker, "active")[0].text == by_rule.text != WORDS
+    set_policy(worker, read_only=True)
+    worker.bring(record)
+    assert summaries(worker, "active")[0].text == by_rule.text, "while items are read-only nothing is retold"
+    set_policy(worker)
     worker.bring(record)
     worker.bring(record)
     (summary,) = summaries(worker, "active")

@@ -57,6 +57,44 @@ def test_inferences_beyond_a_limit_wait_for_sleep_and_what_is_said_outright_neve
     assert "Obsidian" in {value for value, status in values(worker) if status == "active"}
 
 
+def test_what_too_few_events_have_said_is_written_with_the_event_that_proves_it(worker):
+    set_policy(worker, min_evidence=2)
+    first = worker.tell(message("I live in Rome"))
+    worker.tell(message("I live in Oslo", user="bo"), "bo")
+    assert values(worker) == []
+    assert worker.handlers.state.explanation(first.event_id.bytes, [ADA]).outcomes[0].rule == "evidence_missing"
+    replay(worker, first.event_id)
+    assert values(worker) == []
+    second = worker.tell(message("I live in Rome"))
+    (rome,) = items(worker)
+    assert (rome.value, rome.memory.status, rome.memory.said_at_us) == ("Rome", "active", first.occurred_us)
+    proofs = worker.handlers.state.evidence([rome.memory.memory_id])[rome.memory.memory_id]
+    assert [one.event_id for one in proofs] == [first.event_id.bytes, second.event_id.bytes]
+    assert worker.handlers.state.unproven(ADA, rome.memory.fact_key, 9) == []
+
+
+def test_another_value_and_one_event_told_twice_prove_nothing_and_an_end_of_what_is_known_needs_no_second_word(worker):
+    worker.say("I live in Rome")
+    set_policy(worker, min_evidence=2)
+    worker.say("I moved to Oslo. I live in Oslo.")
+    worker.say("I live in Bergen")
+    assert values(worker) == [("Rome", "active")]
+    worker.say("I no longer live in Rome")
+    assert values(worker) == [("Rome", "expired")]
+    worker.say("I live in Bergen")
+    assert ("Bergen", "active") in values(worker)
+
+
+def test_a_deleted_message_proves_nothing(worker):
+    set_policy(worker, min_evidence=2)
+    record = worker.say("I live in Rome")
+    worker.answered(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=record))
+    worker.say("I live in Rome")
+    assert values(worker) == []
+    worker.say("I live in Rome")
+    assert values(worker) == [("Rome", "active")]
+
+
 def test_a_full_scope_lets_the_oldest_of_low_importance_rest(worker):
     set_policy(worker, scope_items=3, session_writes=0)
     for thing in ("tea", "jazz", "chess", "rye bread", "maps"):

@@ -25,6 +25,19 @@ def test_statements_of_a_key_come_in_the_order_of_saying_and_the_oldest_drop_out
     assert [one.fact.value for one in store.statements(ADA, told[0].key, 9)] == ["Oslo", "Bern", "Kyiv"]
 
 
+def test_what_is_not_proven_stands_under_its_key_and_is_no_part_of_a_chain_until_it_is_kept(store):
+    late, early = said(2, "Oslo", 2, scope=ADA), said(1, "Rome", 1, scope=ADA)
+    with store.transaction() as transaction:
+        for one in (late, early, said(3, "Bern", 3, scope=BEN)):
+            transaction.keep_statement(one, "unproven")
+        assert transaction.unproven(ADA, early.key, 9) == [early, late]
+    assert store.unproven(ADA, early.key, 1) == [late]
+    assert store.unproven(ADA, "another", 9) == store.statements(ADA, early.key, 9) == store.waiting("alice", (), 9) == []
+    with store.transaction() as transaction:
+        transaction.keep_statement(early, "kept")
+    assert (store.unproven(ADA, early.key, 9), store.statements(ADA, early.key, 9)) == ([late], [early])
+
+
 def test_what_refers_to_something_is_told_by_scope_and_time_and_is_no_part_of_a_chain(store):
     late, early, other = said(2, "Oslo", 2, scope=ADA), said(1, "Rome", 1, scope=ADA), said(3, "Bern", 3, scope=BEN)
     with store.transaction() as transaction:

@@ -70,12 +70,26 @@ def test_a_rollback_restores_the_previous_policy_at_once_and_a_second_one_goes_f
         rolled_back(twice, 6, "operator", FIGURES)
 
 
-def test_read_only_is_a_version_that_can_be_rolled_back() -> None:
+def test_a_rollback_restores_the_policy_and_leaves_the_emergency_switch_as_it_is() -> None:
     history = began(WritePolicy(mode="manual"), 1, "operator")
     stopped = with_read_only(history, True, 2, "operator", FIGURES)
     assert stopped.current == replace(history.current, read_only=True)
     assert with_read_only(stopped, True, 3, "operator", FIGURES) is stopped
-    assert rolled_back(stopped, 4, "operator", FIGURES).current == history.current
+    with pytest.raises(NotFound):
+        rolled_back(stopped, 4, "operator", FIGURES)
+    surer = changed(stopped, replace(stopped.current, min_confidence=0.7), 4, "operator", FIGURES)
+    assert rolled_back(surer, 5, "operator", FIGURES).current == stopped.current
+    released = with_read_only(surer, False, 5, "operator", FIGURES)
+    back = rolled_back(released, 6, "operator", FIGURES)
+    assert (back.current, back.versions[-1].restored) == (history.current, 1)
+
+
+def test_a_second_rollback_goes_further_back_whatever_the_switch_did_between() -> None:
+    history = began(WritePolicy(), 1, "operator")
+    for number, mode in enumerate(("shadow", "manual"), 2):
+        history = changed(history, WritePolicy(mode=mode), number, "operator", FIGURES)
+    once = with_read_only(rolled_back(history, 4, "operator", FIGURES), True, 5, "operator", FIGURES)
+    assert rolled_back(once, 6, "operator", FIGURES).current == WritePolicy(mode="auto", read_only=True)
 
 
 def test_a_scope_follows_its_own_policy_else_everybodys_and_the_emergency_switch_of_all_counts() -> None:
