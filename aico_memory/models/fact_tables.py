@@ -36,7 +36,7 @@ _INFLECT: Mapping[str, Callable[[list[str]], Forms]] = {
 }  # fmt: skip
 T = TypeVar("T")
 _GROUPS = (
-    "doings", "earns", "finds", "ownmost",
+    "doings", "earns", "finds", "ownmost", "formers",
     "for_a_time", "plural_copulas", "lives", "lives_in", "moves_out",
     "speaker", "pronouns", "subjects", "possessives", "own", "determiners", "tails", "prepositions", "stops", "adverbs", "openers",  # noqa: E501
     "empty", "favourites", "name_nouns", "professions", "no_values", "no_open", "sudden", "nouns_too", "participles", "once",
@@ -59,7 +59,7 @@ _GROUPS = (
 _MARKS = (
     "afterwards", "with_us", "has_new",
     "named", "clock", "asides", "silent", "fillers", "explicit", "correct", "weak", "retract", "contrast", "elliptic", "changed",  # noqa: E501
-    "ended", "change", "leaving", "apposition",
+    "ended", "stops", "change", "leaving", "apposition",
     "unsaid",
     "meant",
     "exchange",

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.turkish_phrases import verb_of
 from aico_memory.domain.formation.wording import first_of, lower_in, squeeze, trim
 
 
@@ -95,6 +96,10 @@ def read_speech(sentence: str, grammar: Grammar) -> Speech:  # noqa: PLR0912
 def _tells_what_happened(value: str, grammar: Grammar) -> bool:
     """ "Sorry, went quiet there" says no value."""
     first = lower_in(trim(value).partition(" ")[0], grammar.code)
+    if grammar.parser == "turkish":
+        # "Roma'da yaşamıyorum"
+        verb = verb_of(lower_in(trim(value).rpartition(" ")[2], grammar.code), grammar)
+        return verb is not None and verb.first_person and verb.tense == "progressive"
     return grammar.parser == "english" and grammar.tenses.get(first) == "past"
 
 

@@ -19,6 +19,7 @@ from aico_memory.domain.formation.wording import first_of, lower_in, squeeze, tr
 SERVED = frozenset({"bank", "gym", "carrier", "insurer", "volunteering"})
 TIME, LOCATION, PLAN, FREQUENCY = "time", "location", "plan", "frequency"
 ATTRIBUTE = "attribute:"
+FAVOURITE = "favourite:"
 # "doğumluyum"
 _COPULA = re.compile(r"(?<=\w{4})y?[ıiuü][mz]$")
 _HOURS = 24
@@ -203,13 +204,16 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
     ):
         yield Found(party.subject, "state", value, True, "fact")
         return
-    yield Found(party.owner, own[0], value, own[1] and not (relation and _are_several(frame, grammar)), own[2])
+    several = (relation or own[0].startswith(FAVOURITE)) and _are_several(frame, grammar)
+    yield Found(party.owner, own[0], value, own[1] and not several, own[2])
 
 
 def _are_several(frame: Frame, grammar: Grammar) -> bool:
     """ "Meine Mitbewohner sind Fritz und Aylin": the verb tells the plural where the noun has none of its own."""
     said = lower_in(frame.text, grammar.code).split()
-    return grammar.parser == "german" and any(word in grammar.words["plural_copulas"] for word in said)
+    if grammar.parser == "turkish":
+        return frame.subject.noun.endswith(("lar", "ler"))
+    return any(word in grammar.words["plural_copulas"] for word in said)
 
 
 @lru_cache(maxsize=8)

@@ -123,7 +123,9 @@ def _verb_at(words: list[str], lowered: list[str], grammar: Grammar) -> int:
         if lowered[0] in grammar.words["subjects"] or at == 0:
             return at
         before = lowered[at - 1]
-        if before in grammar.words["determiners"] or before in grammar.words["possessives"] or before.endswith("'s"):
+        # "My favourite films are …"
+        liked = before in grammar.words["favourites"] and at + 1 < len(lowered)
+        if liked or before in grammar.words["determiners"] or before in grammar.words["possessives"] or before.endswith("'s"):
             continue
         if tense in ("third", "past", "participle") and not (
             word in grammar.words["nouns_too"] and at + 1 < len(lowered) and _later(lowered, at, grammar)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from aico_memory.domain.formation.frames import Frame, Party, take_times
+from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
 from aico_memory.domain.formation.german_clauses import BE, HAVE, SUBORDINATE, WILL, clauses, is_finite
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.parties import read_party
@@ -62,6 +62,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
         words, lowered = words[1:], lowered[1:]
     # "Dafür wohnt jetzt Nele …": behind an adverb and the verb stands who does it, and nobody is taken from before.
     inverted = len(words) > 1 and lowered[0] in grammar.words["adverbs"] and is_finite(words[1], grammar)
+    # "…, seit Mittwoch ist der Antrag genehmigt"
+    timed = HOLDER.match(clause.lstrip()) is not None and len(words) > 2 and is_finite(words[0], grammar)
+    inverted = inverted or (timed and lowered[1] in ("der", "die", "das", *grammar.words["possessives"]))
     words = _clean(frame, words, grammar)
     if not words:
         return None

@@ -104,11 +104,11 @@ def _time_of(found: Sequence[Found], frame: Frame, said: str, name: str, grammar
         return
     things = [one.value for one in found if one.predicate in ACTIVITIES and one.act == ""]
     if not things and frame.verb in grammar.words["attends"]:
-        things = [_thing(frame, grammar)]
+        things = [thing_of(frame, grammar)]
     if (
         not things
         and not found
-        and not cut(f" {_thing(frame, grammar)}", grammar).strip()
+        and not cut(f" {thing_of(frame, grammar)}", grammar).strip()
         and frame.verb not in grammar.words["no_open"]
     ):
         # "I run on Sundays": the doing itself.
@@ -148,7 +148,8 @@ def _departure(
         yield Found(trip.value.casefold(), TIME, when, True, "fact", temporal=True)
 
 
-def _thing(frame: Frame, grammar: Grammar) -> str:
+def thing_of(frame: Frame, grammar: Grammar) -> str:
+    """What is done, without where and with whom ("go to the gym": the gym)."""
     reading = frame.readings[0].removeprefix(frame.verb) if grammar.code == "tr" else frame.rest
     words = [word for word in unpreposed(trim(first_of(reading)), grammar).split() if not word.startswith("@")]
     at = next(

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aico_memory.domain.formation.acts import Speech, bare_value
-from aico_memory.domain.formation.attributes import LOCATION, PLAN, TIME, Found, restore
+from aico_memory.domain.formation.attributes import LOCATION, PLAN, TIME, Found, predicate_of, restore
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.frames import Frame, shorten
 from aico_memory.domain.formation.german_endings import taken_apart
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.habits import ACTIVITIES, thing_of
 from aico_memory.domain.formation.losses import ended_noun
 from aico_memory.domain.formation.naming import DOES, object_key
 from aico_memory.domain.formation.standalone import standalone
@@ -23,6 +24,7 @@ from aico_memory.domain.memory import OPEN
 MAX_TEXT = 500
 # Stands for the newest value, whichever it is ("I switched to tea").
 NEWEST = "*"
+PET = "pet"
 _DAY_US = 86_400_000_000
 # Where one will be is told with these, for as long as the sentence says.
 _STATES = frozenset({
@@ -76,9 +78,11 @@ def judge(  # noqa: PLR0912, PLR0915
             return []
         else:
             act = "end"
+        done = found
         if act == "end" and (known is None or known.general) and (ended := ended_noun(found, tables, grammar)):
             found, value = ended, ""
-        made = [
+        made = _no_longer_timed(done, frame, act, said_at_us, grammar, tables, speech, sentence)
+        made += [
             _fact(
                 found,
                 value,
@@ -91,6 +95,12 @@ def judge(  # noqa: PLR0912, PLR0915
                 sentence,
             )
         ]
+        noun = lower_in(value, grammar.code)
+        if act == "retract" and found.predicate in (PET, "owns") and grammar.synonyms.get(noun, noun) in grammar.relations:
+            # "I never had a dog": then it had no name either.
+            name, single, kind = predicate_of(noun, tables, grammar)
+            named = replace(found, predicate=name, single_valued=single, kind=kind, opposite="")
+            made.append(_fact(named, "", act, "", Validity(said_at_us), grammar, tables, speech, sentence))
         if found.opposite and act == "end" and not frame.ended:
             opposite = tables.predicates[found.opposite]
             other = replace(found, predicate=opposite.name, single_valued=opposite.single_valued, kind=opposite.kind)
@@ -125,6 +135,24 @@ def judge(  # noqa: PLR0912, PLR0915
         opposite = tables.predicates[found.opposite]
         other = replace(found, predicate=opposite.name, single_valued=opposite.single_valued, kind=opposite.kind)
         made.append(_fact(other, value, "end", value, Validity(validity.from_us), grammar, tables, speech, sentence))
+    return made
+
+
+def _no_longer_timed(
+    found: Found, frame: Frame, act: str, said_at_us: int, grammar: Grammar, tables: FormationTables, speech: Speech,
+    sentence: str,
+) -> list[FormedFact]:  # fmt: skip
+    """ "I don't go to the gym any more": then it is not on Mondays either, whatever the gym is kept as."""
+    attended = frame.verb in grammar.words["attends"]
+    if act != "end" or not frame.ended or found.subject != SPEAKER or not found.value:
+        return []
+    made, now = [], Validity(said_at_us)
+    if found.predicate in ACTIVITIES - {"owns"} or attended:
+        thing = lower_in(thing_of(frame, grammar) if attended else found.value, grammar.code)
+        timed = replace(found, subject=thing, predicate=TIME, single_valued=True, opposite="")
+        made.append(_fact(timed, "", act, "", now, grammar, tables, speech, sentence))
+    if attended and found.predicate not in tables.predicates:
+        made.append(_fact(found, found.value, act, found.value, now, grammar, tables, speech, sentence))
     return made
 
 

@@ -12,6 +12,7 @@ from aico_memory.domain.formation import turkish
 from aico_memory.domain.formation.acts import Speech, read_speech
 from aico_memory.domain.formation.adding import added, by_what_was_told, what_it_replaces
 from aico_memory.domain.formation.afterwards import told_after, what_comes_after
+from aico_memory.domain.formation.attributes import TIME
 from aico_memory.domain.formation.elliptic import elliptic
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
@@ -57,7 +58,7 @@ from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
 from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
 from aico_memory.domain.formation.turkish_context import spelled
-from aico_memory.domain.formation.validity import validity_of
+from aico_memory.domain.formation.validity import end_of_named_day, validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, is_value, lower_in, sentences, squeeze
 from aico_memory.domain.memory import OPEN
@@ -290,6 +291,9 @@ def _facts(  # noqa: PLR0912
         for fact in judge(
             found, own, speech, bound if found.temporal else holds, grammar, tables, said_at_us, sentence, sudden
         ):
+            gone = end_of_named_day(fact.value, frame, phrases, said_at_us, grammar) if fact.predicate == TIME else OPEN
+            if gone != OPEN and fact.act in ("assert", "correct"):
+                fact = replace(fact, valid_until_us=gone, temporal_type="time_bounded")  # noqa: PLW2901
             made.append(fact)
             result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
     if is_only_planned(frame, made):

@@ -118,7 +118,8 @@ def _instead_of_what_never_was(result: Statements) -> None:
         for place in range(result.facts.index(denied) + 1, len(result.facts)):
             fact = result.facts[place]
             same = (fact.subject, fact.predicate) == (denied.subject, denied.predicate) or not denied.predicate
-            if fact.act == "assert" and fact.single_valued and same and fact.valid_until_us == OPEN:
+            told = fact.act == "assert" or (fact.act == "correct" and not fact.corrected)
+            if told and fact.single_valued and same and fact.valid_until_us == OPEN:
                 result.facts[place] = replace(fact, act="correct", corrected=denied.corrected)
                 result.facts.remove(denied)
                 break

@@ -100,11 +100,12 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     """The clause as a frame."""
     tokens, times = take_times(clause.replace(", ", f" {COMMA} ").split())
     words = [trim(token) for token in tokens if trim(token)]
+    words, denied_both = _neither(words)
     named = bool(words) and low_tr(words[0]) in grammar.words["not_cased"]
     if words and not named and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
         # "Hukuktan …": a name would have an apostrophe.
         words[0] = low_tr(words[0])
-    frame = Frame(Party(), "", times=times, text=clause)
+    frame = Frame(Party(), "", times=times, text=clause, negated=denied_both)
     kept: list[str] = []
     for word in words:
         low = low_tr(word)
@@ -137,6 +138,17 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     return _verbal(frame, kept[:-1], verb, grammar, party, before)
 
 
+def _neither(words: list[str]) -> tuple[list[str], bool]:
+    """ "Ne çay ne kahve severim": the words as a list, and that neither is so."""
+    places = [at for at, word in enumerate(words) if low_tr(word) == "ne"]
+    if len(places) != 2 or places[1] - places[0] < 2 or places[1] + 2 >= len(words):
+        return words, False
+    first, second = places
+    behind = second + (2 if low_tr(words[second + 1]) in ("de", "da") else 1)
+    joined = [*words[:first], *words[first + 1 : second], "ve", *words[behind:]]
+    return [*joined[:-1], "yok" if low_tr(joined[-1]) == "var" else joined[-1]], True
+
+
 def _verb_last(words: list[str], grammar: Grammar) -> list[str]:
     """ "Metroyla gidiyorum işe": the words with their verb at the end; empty where no verb of the speaker stands inside."""
     for at, word in enumerate(words[:-1]):
@@ -149,7 +161,7 @@ def _verb_last(words: list[str], grammar: Grammar) -> list[str]:
 def _verbal(
     frame: Frame, rest: list[str], verb: Verb, grammar: Grammar, party: Party | None, before: Frame | None
 ) -> Frame | None:
-    frame.negated = verb.negated
+    frame.negated = frame.negated or verb.negated
     frame.past = verb.tense in ("past", "told", "was", "once")
     frame.once = frame.once or verb.tense in ("once",)
     frame.future = verb.tense == "future"

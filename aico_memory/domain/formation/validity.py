@@ -26,6 +26,17 @@ class Validity:
     bounded: bool = False
 
 
+def end_of_named_day(value: str, frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar) -> int:
+    """When "tomorrow" is over, of a time that is told by it; OPEN where the value names no day that goes with the day."""
+    said = value.casefold()
+    ends = [
+        phrases[number].future[1]
+        for number in frame.times
+        if phrases[number].phrase in grammar.calendar.days and phrases[number].phrase in said
+    ]
+    return max((end for end in ends if end > said_at_us), default=OPEN)
+
+
 def validity_of(  # noqa: PLR0912
     frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar, sudden: bool
 ) -> Validity:
@@ -79,6 +90,9 @@ def validity_of(  # noqa: PLR0912
     over = frame.once or (frame.past and not frame.perfect and not sudden and not frame.begun and not frame.ended)
     if over and not named_start:
         return Validity(0, min(until, said_at_us), True, True)
+    if past and not named_start and until <= said_at_us:
+        # "Ich habe bis März in Rom gewohnt": since whenever, and no longer.
+        return Validity(0, until, True, True)
     if over and until == OPEN:
         return Validity(start, said_at_us, True, True)
     return Validity(start, max(until, start) if until != OPEN else OPEN, over, bounded)

@@ -17,6 +17,11 @@ _LONG = 5
 # Of these all members are names.
 NAMED = frozenset({"visited", "lives_with"})
 MEDICATION = "medication"
+EMPLOYER = "employer"
+# What the rewrites put for "at A and at B": "Marks and Spencer" is one.
+_TWO_PLACES = re.compile(r" (?:plus|sowie) ")
+# Stands for the newest value, whichever it is.
+NEWEST = "*"
 _DOSE = re.compile(
     r"^\d[\d.,]* ?(?:mg|mcg|µg|g|ml|Mikrogramm|Milligramm|Gramm|Tropfen|Tabletten?|Einheiten|IE|Kapseln?)\b(?: of)? (?=\w)",
     re.IGNORECASE,
@@ -38,6 +43,12 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterato
     if found.temporal or found.act == "alias":
         value = commas(found.value)
         yield replace(found, value=_when_only(value, grammar) if found.predicate == TIME else value)
+        return
+    if found.predicate == EMPLOYER and len(places := _TWO_PLACES.split(found.value)) > 1:
+        # "At Bosch and at Aldi": both at once, in the place of what was before.
+        for number, place in enumerate(places):
+            left = NEWEST if not number and not found.act else found.left
+            yield replace(found, value=shorten(place, grammar), single_valued=False, left=left)
         return
     if found.single_valued or (found.predicate not in tables.predicates and ":" not in found.predicate):
         # What stands behind a comma is said beside it.

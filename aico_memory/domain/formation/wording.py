@@ -34,6 +34,8 @@ _DASHES = re.compile(r"\s+[-–—]+\s+|[–—]")
 # Stands for a comma where words are taken apart one by one.
 COMMA = "⸴"
 _CUT = re.compile(rf"\s*{COMMA}\s*|,\s+")
+# Zero-width spaces, soft hyphens, marks of direction and of the order of bytes.
+_NO_WIDTH = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff\u00ad"))
 _EDGES = ' \t,.;:!?…"()[]-–—*'
 
 
@@ -43,7 +45,9 @@ def even(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The beginning of a text, with what is endless in it shortened: gaps, empty lines, runs without a space."""
+    """The beginning of a text, with what is endless in it shortened: gaps, empty lines, runs without a space; without
+    characters that have no width, which belong to no word."""
+    text = text.translate(_NO_WIDTH)
     text = _EMPTY_LINES.sub("\n\n", _GAPS.sub(" ", text[:MOST_READ]))
     return _ENDLESS.sub(lambda match: match.group()[:KEPT_OF_RUN], text)
 

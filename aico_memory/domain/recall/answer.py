@@ -12,7 +12,7 @@ from aico_memory.domain.formation.standing import COUNT
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.beside import beside_named
 from aico_memory.domain.recall.broader import answered_broadly, falls_back, says_nothing
-from aico_memory.domain.recall.doings import liked_to_do
+from aico_memory.domain.recall.doings import liked_to_do, still_done, uncontradicted
 from aico_memory.domain.recall.groups import Group, Recalled, grouped, kin
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.named import another_thing, noun_score, verb_score
@@ -114,7 +114,9 @@ def recalled(  # noqa: PLR0912
     answer = at(kin(best, groups, tables), at_us) or at(kin(best, groups, tables, near=True), at_us)
     if not answer:
         answer = _fallen_back(best, question, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
-    return Recalled(_narrowed(liked_to_do(answer, question, tables), best, question, tables), best.held)
+    answer = uncontradicted(answer, held, at_us, tables)
+    answer = still_done(liked_to_do(answer, question, tables), question, held, at_us)
+    return Recalled(_narrowed(answer, best, question, tables), best.held)
 
 
 def _score(group: Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:

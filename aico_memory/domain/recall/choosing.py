@@ -126,10 +126,19 @@ def known_otherwise(one: Mirrored, held: Sequence[Held], question: Question, gra
     mine = [fact for fact in same if fact.statement.said_at_us == one.utterance.said_at_us]
     if mine and not any(fact.holds_at(at_us) for fact in mine):
         return True
+    if says_the_contrary(mine, question, one.value, at_us):
+        return True
     # The message may be the one that ended it.
     meant = [fact for fact in same if question.predicates.get(fact.predicate, 0.0) >= KNOWN]
     over = [fact for fact in meant if fact.invalid or one.utterance.said_at_us <= fact.until_us <= at_us]
     return bool(over) and not any(fact.holds_at(at_us) for fact in meant)
+
+
+def says_the_contrary(facts: Sequence[Held], question: Question, value: str, at_us: int) -> bool:
+    """Whether the value is what the opposite of the question is answered with: what one likes is nothing that one hates."""
+    key = normalise_fact_key(value)
+    same = {one.predicate for one in facts if normalise_fact_key(one.fact.value) == key and one.holds_at(at_us)}
+    return bool(same & question.contrary) and not same & question.predicates.keys()
 
 
 def same_value(one: str, other: str, grammar: Grammar) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value
+from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value, says_the_contrary
 from aico_memory.domain.recall.days_apart import facts_apart, words_apart
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Mirrored, Utterance
@@ -115,7 +115,7 @@ def weigh(
     picked = pick_values(passage, reading.runs, grammar)
     if _same(picked, ruled, grammar):
         return Weighed(ruled)
-    told = _told(picked, passage, ruled, held, slot, grammar, at_us)
+    told = _told(picked, passage, ruled, held, slot, question, grammar, at_us)
     listed = any(not one.fact.single_valued for one in ruled.facts)
     case = Case(
         question, slot, passage, rules, bool(ruled.words), listed, bool(facts.asked), reading, picked, told.words, at_us
@@ -174,8 +174,8 @@ def _read_us(facts: Recalled, held: Sequence[Held], question: Question) -> froze
 
 
 def _told(
-    picked: Sequence[Picked], passage: Passage, ruled: Answer, held: Sequence[Held], slot: Slot | None, grammar: Grammar,
-    at_us: int,
+    picked: Sequence[Picked], passage: Passage, ruled: Answer, held: Sequence[Held], slot: Slot | None, question: Question,
+    grammar: Grammar, at_us: int,
 ) -> Answer:  # fmt: skip
     """The values that were read: as facts where the rules know them, else as words of their message."""
     answer = Answer()
@@ -184,6 +184,8 @@ def _told(
         key = normalise_fact_key(one.value)
         known = [fact for fact in (*ruled.facts, *held) if normalise_fact_key(fact.fact.value) == key and fact.holds_at(at_us)]
         mine = [fact for fact in known if fact in ruled.facts or fact.statement.said_at_us == utterance.said_at_us]
+        if says_the_contrary(mine, question, one.value, at_us):
+            return Answer()
         if mine:
             answer.facts.append(mine[0])
         else:

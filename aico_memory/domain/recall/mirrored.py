@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.turkish_phrases import known_verbs
-from aico_memory.domain.formation.turkish_words import read_verb
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.alike import alike, any_alike, is_first_person
+from aico_memory.domain.recall.question import is_denied
 from aico_memory.domain.recall.segments import CONTRACTED, RETRACT, Segment, segments_of
 from aico_memory.domain.recall.slots import CLOCK, WHEN, Slot, fillers, is_relation
 
@@ -73,8 +73,12 @@ def _told(
             at for at, word in enumerate(piece.words) if any_alike((*slot.keys, *slot.optional), word.low, grammar)
         )
         values = fillers(slot, piece, places, grammar)
-        if is_denied(piece, grammar):
-            yield [Mirrored(value, utterance, utterance.said_at_us, mode=END) for value in values or [""]]
+        said_not = is_denied([word.low for word in piece.words], " ".join(word.said for word in piece.words), grammar)
+        if said_not != slot.denied:
+            # What is so ends what was not so, and the other way round; who denies everything names nothing.
+            over = values or ([""] if said_not else [])
+            if over:
+                yield [Mirrored(value, utterance, utterance.said_at_us, mode=END) for value in over]
             continue
         start, until = bounds(slot.kind, piece, utterance.said_at_us, grammar)
         if corrects and before[-1]:
@@ -116,6 +120,11 @@ def _is_of_whom(slot: Slot, piece: Segment, keys: frozenset[str], grammar: Gramm
     """Whether the piece speaks of whom the question asks: the speaker, or somebody that it names."""
     lows = [word.low for word in piece.words]
     third = any(low in grammar.words["third"] for low in lows)
+    if not slot.former and any(
+        low in grammar.words["formers"] and any_alike(slot.names, behind, grammar) for low, behind in pairwise(lows)
+    ):
+        # "My former wife Kim": who the wife is, is not told.
+        return False
     if slot.names:
         return slot.names <= keys or third
     if not slot.own:
@@ -125,19 +134,6 @@ def _is_of_whom(slot: Slot, piece: Segment, keys: frozenset[str], grammar: Gramm
     strangers = any(is_relation(low, grammar) for low in lows if low not in own)
     whose = any(low.endswith(_WHOSE) and low not in own and low not in CONTRACTED for low in lows)
     return mine and not strangers and not third and not whose
-
-
-def is_denied(piece: Segment, grammar: Grammar) -> bool:
-    """Whether it says that something is not so, or is so no longer."""
-    text = " ".join(word.said for word in piece.words)
-    if any(word.low in grammar.words["negates"] for word in piece.words) or any(
-        mark.search(text) for mark in grammar.marks["ended"]
-    ):
-        return True
-    if grammar.parser != "turkish" or not piece.words:
-        return False
-    verb = read_verb(piece.words[-1].low, known_verbs(grammar))
-    return verb is not None and verb.negated
 
 
 def bounds(asked: str, piece: Segment, said_at_us: int, grammar: Grammar) -> tuple[int, int]:

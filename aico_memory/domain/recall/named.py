@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.recall.alike import called
@@ -23,6 +25,8 @@ _NO_NAMES = (
     "now",
     "asking",
 )
+# Somebody who was that to one once.
+_FORMER = re.compile(r"\b(?:ex|eski)[- ](?=\w)|\b(?:former|divorced|ehemalig|früher|geschieden)")
 # Letters of what a noun is compounded with, at least.
 _LEAST_PART = 3
 
@@ -32,6 +36,9 @@ def noun_score(group: Group, question: Question, tables: FormationTables) -> flo
     kind, _, noun = group.predicate.partition(":")
     if not noun:
         return verb_score(group, question) if group.subject == SPEAKER else 0.0
+    if kind == "attribute" and _FORMER.match(noun) and not _FORMER.search(question.text.casefold()):
+        # Who the wife is, is not who the ex-wife is.
+        return 0.0
     words = stems(noun, question.language)
     shared = words & question.meant
     if (words and words <= question.meant) or called(noun, question.words, question.others, tables.grammars[question.language]):
@@ -58,7 +65,7 @@ def _another_relation(noun: str, question: Question, grammar: Grammar) -> bool:
 
 def verb_score(group: Group, question: Question) -> float:
     """An open predicate is named by its verb."""
-    if ":" in group.predicate or group.held[0].fact.language != question.language:
+    if ":" in group.predicate or group.held[0].fact.language != question.language or group.predicate in question.contrary:
         return 0.0
     verb = group.predicate.split("_")[0]
     return 1.0 if stems(verb, question.language) & question.stems and verb not in question.predicates else 0.0

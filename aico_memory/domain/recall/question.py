@@ -55,6 +55,10 @@ class Question:
     # What it names behind "before" or "after".
     before: str = ""
     after: str = ""
+    # Predicates that say the contrary of those that it means.
+    contrary: frozenset[str] = frozenset()
+    # It asks for what is not so ("what don't I eat?").
+    denied: bool = False
 
 
 def understand(question: str, grammar: Grammar, tables: FormationTables, asked_at_us: int, zone: str) -> Question:
@@ -122,9 +126,26 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
         relations=relations, names=names,
         past=bool(grammar.past and grammar.past.search(lowered)), before=_what(grammar.before, lowered),
-        after=_what(grammar.after, lowered),
+        after=_what(grammar.after, lowered), contrary=_contrary(predicates, tables),
+        denied=is_denied([lower_in(word, grammar.code) for word in text.strip(" ?.!").split()], text, grammar),
         yes_no=bool(grammar.yes_no and grammar.yes_no.search(lowered) and not (grammar.anything and grammar.anything.search(lowered))),  # noqa: E501
     )  # fmt: skip
+
+
+def _contrary(predicates: Mapping[str, float], tables: FormationTables) -> frozenset[str]:
+    """Of the predicates that the wording means, those that say the opposite, save what it asks for as well."""
+    return frozenset(tables.predicates[name].opposite for name in predicates) - {"", *predicates}
+
+
+def is_denied(lowered: Sequence[str], text: str, grammar: Grammar) -> bool:
+    """Whether it is told or asked that something is not so, or is so no longer ("I stopped taking aspirin")."""
+    negates = grammar.words["negates"]
+    if any(word in negates or word.endswith("n't") for word in lowered) or any(
+        mark.search(text) for name in ("ended", "stops") for mark in grammar.marks[name]
+    ):
+        return True
+    verb = read_verb(lowered[-1], known_verbs(grammar)) if grammar.parser == "turkish" and lowered else None
+    return verb is not None and verb.negated
 
 
 def _what(wording: re.Pattern[str] | None, lowered: str) -> str:

@@ -53,6 +53,10 @@ class Slot:
     single: bool = False
     # What is asked for stands last ("… ne?"), where Turkish puts it.
     last: bool = False
+    # It asks for what is not so.
+    denied: bool = False
+    # It asks for what somebody was once ("my former wife").
+    former: bool = False
 
 
 def slot_of(question: Question, grammar: Grammar) -> Slot | None:
@@ -66,7 +70,7 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
     optional: list[str] = []
     names = set()
     for at, (word, low) in enumerate(zip(words, lowered, strict=True)):
-        if is_light(low, grammar) or _asks(low, grammar):
+        if is_light(low, grammar) or _asks(low, grammar) or _negates(low, grammar):
             continue
         if at in asked or low in grammar.words["name_nouns"]:
             optional.append(low)
@@ -85,7 +89,12 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
     return Slot(
         kind, tuple(keys), tuple(optional), frozenset(names), preposition=_preposition(lowered, grammar), own=own,
         single=_is_single(optional, grammar), last=_asks_last(lowered, grammar),
+        denied=question.denied, former=question.former or not grammar.words["formers"].isdisjoint(lowered),
     )  # fmt: skip
+
+
+def _negates(low: str, grammar: Grammar) -> bool:
+    return low in grammar.words["negates"] or low.endswith("n't")
 
 
 def is_light(low: str, grammar: Grammar) -> bool:
@@ -107,7 +116,7 @@ def _kind(lowered: Sequence[str], question: Question, grammar: Grammar) -> tuple
     sort: set[int] = set()
     for at, low in enumerate(lowered):
         behind = lowered[at + 1] if low in grammar.words["which"] and at + 1 < len(lowered) else ""
-        if behind and not is_light(behind, grammar) and behind not in grammar.words["asking"]:
+        if behind and not is_light(behind, grammar) and not _negates(behind, grammar) and behind not in grammar.words["asking"]:
             sort.add(at + 1)
     for kind, name in ((CLOCK, "asks_clock"), (WHEN, "asks_day"), (AMOUNT, "asks_amount")):
         for mark in grammar.marks[name]:

@@ -1,0 +1,89 @@
+"""What is so answers no question for what is not, what is done no longer answers none for what is, and the other way round."""
+
+from __future__ import annotations
+
+import pytest
+
+from aico_memory.domain.formation.form import form
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.memory import OPEN
+from tests.support.reading import DAY, START, answered, finding
+
+LIKED = [
+    ("en", ["I hate mushrooms.", "I love mushrooms now."], "What do I hate?", []),
+    ("en", ["I hate mushrooms.", "I love mushrooms."], "What do I hate?", []),
+    ("en", ["I love mushrooms.", "I hate mushrooms."], "What do I love?", []),
+    ("en", ["I like jazz."], "What don't I like?", []),
+    ("en", ["I like jazz."], "What do I not like?", []),
+    ("en", ["I don't eat pork.", "I eat pork now."], "What don't I eat?", []),
+    ("en", ["I eat pork.", "I don't eat pork."], "What don't I eat?", ["pork"]),
+    ("en", ["I like neither tea nor coffee."], "What do I like?", []),
+    ("en", ["I like neither tea nor coffee."], "What don't I like?", ["tea", "coffee"]),
+    ("en", ["My sister likes neither tea nor coffee."], "What does my sister like?", []),
+    ("de", ["Ich hasse Pilze.", "Ich liebe Pilze."], "Was hasse ich?", []),
+    ("de", ["Ich mag Jazz."], "Was mag ich nicht?", []),
+    ("de", ["Ich mag weder Tee noch Kaffee."], "Was mag ich nicht?", ["Tee", "Kaffee"]),
+    ("de", ["Ich mag weder Tee noch Kaffee."], "Was mag ich?", []),
+    ("tr", ["Mantardan nefret ediyorum.", "Mantarı seviyorum."], "Neyden nefret ediyorum?", []),
+    ("tr", ["Caz severim."], "Neyi sevmem?", []),
+    ("tr", ["Ne çay ne kahve severim."], "Neyi sevmiyorum?", ["çay", "kahve"]),
+    ("tr", ["Ne çay ne kahve severim."], "Neyi severim?", []),
+]
+STOPPED = [
+    ("en", ["I stopped taking aspirin."], "What do I take?", []),
+    ("en", ["I stopped taking aspirin."], "What did I stop taking?", ["aspirin"]),
+    ("en", ["I take aspirin and ibuprofen.", "I stopped taking aspirin."], "What do I take?", ["ibuprofen"]),
+    ("en", ["I stopped drinking coffee."], "What do I drink?", []),
+    ("en", ["We quit renting the Thornton barn."], "What do we rent?", []),
+    ("de", ["Ich nehme Aspirin.", "Ich habe Aspirin abgesetzt."], "Was nehme ich?", []),
+    ("tr", ["Aspirin kullanmayı bıraktım."], "Ne kullanıyorum?", []),
+]
+
+
+@pytest.mark.parametrize(("language", "said", "question", "values"), [*LIKED, *STOPPED])
+def test_what_is_so_and_what_is_not(
+    language: str, said: list[str], question: str, values: list[str], tables: FormationTables
+) -> None:
+    assert answered(tables, None, language, said, question).values == values
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "question", "word"),
+    [
+        ("en", ["I hate mushrooms.", "I love mushrooms now."], "What do I hate?", "mushrooms"),
+        ("en", ["I like jazz."], "What don't I like?", "jazz"),
+        ("de", ["Ich mag Jazz."], "Was mag ich nicht?", "Jazz"),
+    ],
+)
+def test_a_reader_is_not_believed_of_the_contrary(
+    language: str, said: list[str], question: str, word: str, tables: FormationTables
+) -> None:
+    assert answered(tables, finding(word), language, said, question).values == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "My dentist appointment is tomorrow."), ("de", "Mein Zahnarzttermin ist morgen."), ("tr", "Diş randevum yarın.")],
+)
+def test_tomorrow_is_over_when_its_day_is(language: str, text: str, tables: FormationTables) -> None:
+    (fact,) = form(
+        text, role="user", speaker="", said_at_us=START, zone="UTC", recent=(), tables=tables, language=language
+    ).facts
+    assert fact.predicate == "time"
+    assert START + DAY < fact.valid_until_us <= START + 2 * DAY
+    other = form(
+        "My dentist appointment is on 3 April.", role="user", speaker="", said_at_us=START, zone="UTC", recent=(), tables=tables
+    ).facts
+    assert other[0].valid_until_us == OPEN
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("de", "Ich habe bis März in Rom gewohnt."), ("en", "I have lived in Rome until last March.")],
+)
+def test_what_was_until_a_day_gone_by_is_over(language: str, text: str, tables: FormationTables) -> None:
+    (fact,) = form(
+        text, role="user", speaker="", said_at_us=START, zone="UTC", recent=(), tables=tables, language=language
+    ).facts
+    assert fact.valid_from_us == 0
+    assert 0 < fact.valid_until_us < START
