@@ -293,7 +293,9 @@ def _facts(  # noqa: PLR0912
         ):
             gone = end_of_named_day(fact.value, frame, phrases, said_at_us, grammar) if fact.predicate == TIME else OPEN
             if gone != OPEN and fact.act in ("assert", "correct"):
-                fact = replace(fact, valid_until_us=gone, temporal_type="time_bounded")  # noqa: PLW2901
+                # It takes the place of any other day, too.
+                left = fact.corrected or NEWEST if fact.act == "assert" else fact.corrected
+                fact = replace(fact, valid_until_us=gone, temporal_type="time_bounded", corrected=left)  # noqa: PLW2901
             made.append(fact)
             result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
     if is_only_planned(frame, made):

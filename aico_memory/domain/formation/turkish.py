@@ -141,9 +141,13 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
 def _neither(words: list[str]) -> tuple[list[str], bool]:
     """ "Ne çay ne kahve severim": the words as a list, and that neither is so."""
     places = [at for at, word in enumerate(words) if low_tr(word) == "ne"]
-    if len(places) != 2 or places[1] - places[0] < 2 or places[1] + 2 >= len(words):
+    if len(places) != 2 or places[1] - places[0] < 2 or (places[1] + 2 >= len(words) and places[1] - places[0] < 3):
         return words, False
     first, second = places
+    if second + 3 > len(words):
+        # "Ne çay içiyorum ne kahve"
+        words = [*words[: second - 1], *words[second:], words[second - 1]]
+        second -= 1
     behind = second + (2 if low_tr(words[second + 1]) in ("de", "da") else 1)
     joined = [*words[:first], *words[first + 1 : second], "ve", *words[behind:]]
     return [*joined[:-1], "yok" if low_tr(joined[-1]) == "var" else joined[-1]], True

@@ -29,10 +29,11 @@ class Validity:
 def end_of_named_day(value: str, frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar) -> int:
     """When "tomorrow" is over, of a time that is told by it; OPEN where the value names no day that goes with the day."""
     said = value.casefold()
+    days = [day for day in grammar.calendar.days if day in said]
     ends = [
         phrases[number].future[1]
         for number in frame.times
-        if phrases[number].phrase in grammar.calendar.days and phrases[number].phrase in said
+        if any(f"{phrases[number].phrase} ".startswith(f"{day} ") for day in days)
     ]
     return max((end for end in ends if end > said_at_us), default=OPEN)
 
