@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.wording import lower_in
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value, says_the_contrary
 from aico_memory.domain.recall.days_apart import facts_apart, words_apart
@@ -19,8 +20,12 @@ from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, asks_
 from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
 from aico_memory.domain.recall.reading.pool import worth_reading
 from aico_memory.domain.recall.reading.trust import DENIED, ENDED, READ, RULES, SILENCE, Case, Trust, features_of
+from aico_memory.domain.recall.segments import segments_of
 from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
+
+# Characters between what tells that something is over and what that is.
+_NEAR = 8
 
 
 @dataclass(slots=True)
@@ -122,8 +127,25 @@ def weigh(
     )
     features = features_of(case, grammar)
     # What was taken back, or is known to be over, answers nothing, however surely it is read.
-    over = any(features.get(name) for name in (DENIED, ENDED))
+    over = any(features.get(name) for name in (DENIED, ENDED)) or _stopped(picked, passage, question, grammar)
     return Weighed(ruled, Answer() if over else told, features)
+
+
+def _stopped(picked: Sequence[Picked], passage: Passage, question: Question, grammar: Grammar) -> bool:
+    """Whether a value was told only in saying that it is so no longer ("I stopped taking aspirin"), asked of what is so now."""
+    if question.denied or question.past or question.former:
+        return False
+    for one in picked:
+        utterance, value = passage.utterance(one.run.first), f" {lower_in(one.value, grammar.code)} "
+        for piece in segments_of(utterance.text, grammar, utterance.said_at_us, utterance.zone):
+            text = f" {' '.join(word.low for word in piece.words)} "
+            at = text.find(value)
+            for mark in grammar.marks["stops"] if at >= 0 else ():
+                match = mark.search(text.strip())
+                # English tells first that it is over, and then what.
+                if match and (grammar.parser != "english" or match.start() <= at <= match.end() + _NEAR):
+                    return True
+    return False
 
 
 def _believed(told: Answer, ruled: Answer, chances: Mapping[str, float], margin: float) -> Answer:

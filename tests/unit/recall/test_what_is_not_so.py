@@ -53,6 +53,9 @@ def test_what_is_so_and_what_is_not(
         ("en", ["I hate mushrooms.", "I love mushrooms now."], "What do I hate?", "mushrooms"),
         ("en", ["I like jazz."], "What don't I like?", "jazz"),
         ("de", ["Ich mag Jazz."], "Was mag ich nicht?", "Jazz"),
+        ("en", ["I stopped taking aspirin."], "What do I take?", "aspirin"),
+        ("en", ["I gave up the cello."], "What do I play?", "cello"),
+        ("de", ["Ich habe Aspirin abgesetzt."], "Was nehme ich?", "Aspirin"),
     ],
 )
 def test_a_reader_is_not_believed_of_the_contrary(
