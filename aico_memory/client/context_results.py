@@ -8,7 +8,10 @@ from aico_memory.client.results import HistoryEntry, Memory
 
 
 class ContextItem(TypedDict, total=False):
-    """One line of a context block; `shares` (what each feature and boost gave to the score) with explain=True."""
+    """One line of a context block; `shares` (what each feature and boost gave to the score) with explain=True.
+
+    A share named `hot` or `pinned` gives nothing and says that the item is there whatever is asked.
+    """
 
     id: str
     text: str
@@ -27,6 +30,7 @@ class ContextItem(TypedDict, total=False):
     # Its reading answers the question.
     answers: bool
     valid_from: str | None
+    # Of a record: since when nothing that was read in it holds any more.
     valid_until: str | None
     shares: dict[str, float]
 

@@ -25,7 +25,8 @@ def load_routing(home: Home) -> Routing:
 
 
 def _table(entry: Mapping[str, Any]) -> RoutingTable:
-    known = {"intents", "question_words", "conjunctions", "expansion_cues", "expansions", "upcoming", "behind_clause"}
+    phrases = {"intents", "question_words", "conjunctions", "expansion_cues", "expansions", "upcoming", "behind_clause"}
+    known = {*phrases, "asks_anywhere"}
     if unknown := set(entry) - known:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
     return RoutingTable(
@@ -36,6 +37,7 @@ def _table(entry: Mapping[str, Any]) -> RoutingTable:
         expansions=_lists(entry.get("expansions")),
         upcoming=_texts(entry.get("upcoming")),
         behind_clause=_texts(entry.get("behind_clause")),
+        asks_anywhere=entry.get("asks_anywhere") is True,
     )
 
 

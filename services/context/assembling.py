@@ -319,7 +319,8 @@ def item_message(item: ContextItem, longest: int) -> context_pb2.ContextItem:
     return context_pb2.ContextItem(
         id=item.id, text=text, kind=item.kind, tier=item.tier, layer=item.layer, score=item.score,
         shares=questions.shares_of(item.shares.items()), evidence=item.evidence, tokens=item.tokens,
-        said_at_us=item.said_at_us, detail=item.detail, valid_from_us=item.valid_from_us, valid_until_us=item.valid_until_us,
+        said_at_us=item.said_at_us, detail=item.detail, valid_from_us=item.valid_from_us,
+        valid_until_us=item.valid_until_us or item.over_us,
         status=item.status, answers=item.answers, confidence=item.confidence,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.boosting import Surroundings
 from aico_memory.domain.context.diversity import Likeness, WordLikeness
-from aico_memory.domain.context.items import ContextItem, changed
+from aico_memory.domain.context.items import HOT, PINNED, ContextItem, changed
 from aico_memory.domain.context.merging import best_scores, by_ranks, gains
 from aico_memory.domain.context.plan import Plan
 from aico_memory.domain.memory import OPEN
@@ -69,7 +69,8 @@ def material_of(
                 valid_from_us=fact.valid_from_us, valid_until_us=fact.valid_until_us,
             )  # fmt: skip
     for warm in hot:
-        items[warm.id] = changed(items[warm.id], hot=True) if warm.id in items else warm
+        known = items.get(warm.id)
+        items[warm.id] = warm if known is None else changed(known, hot=True, shares={**known.shares, **warm.shares})
     top = max((item.score for item in items.values() if not item.answers), default=0.0) or 1.0
     for turn in turn_items(
         readable_turns(page, request), settings.working_score * top if request.session_id else 0.0, request.query
@@ -94,7 +95,8 @@ def material_of(
 def hot_items(found: context_pb2.Candidates) -> tuple[ContextItem, ...]:
     """The hot tier, by utility."""
     records = {record.memory_id: (record, traits) for record, traits in zip(found.records, found.traits, strict=True)}
-    return tuple(changed(record_item(*records[one], 0.0, {}), hot=True) for one in found.hot if one in records)
+    items = (record_item(*records[one], 0.0, {}) for one in found.hot if one in records)
+    return tuple(changed(item, hot=True, shares={PINNED if item.anchored else HOT: 0.0}) for item in items)
 
 
 def record_item(
@@ -112,6 +114,7 @@ def record_item(
         pinned=record.pinned, status=record.status, sub_tier=record.sub_tier, session_id=record.session_id or first.session_id,
         entities=tuple(record.entities), utility=record.utility, source_confidence=traits.source_confidence,
         valence=traits.valence, valid_from_us=record.valid_from_us, valid_until_us=record.valid_until_us,
+        over_us=traits.over_us,
     )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from services.semantic.convert import (
     view_of,
 )
 from services.semantic.direct_recall import NEAR, NOTHING, DirectRecall, Recalled, speaking_of
+from services.semantic.outlived import outlived
 
 # Best matches from which relations are followed, and how many items may be reached.
 _STARTS, _REACHED = 5, 20
@@ -148,7 +149,7 @@ class CandidateAnswers:
             found.update((memory.memory_id, memory) for memory in hot)
             answer.hot.extend(id_text(memory.memory_id) for memory in hot)
         started = time.perf_counter()
-        self._tell(answer, list(found.values()), ranked)
+        self._tell(answer, list(found.values()), ranked, view)
         answer.timings.add(stage="records", milliseconds=_since(started))
         answer.degraded.extend(ranked.degraded)
         answer.model, answer.language = ranked.model, answer.language or ranked.language
@@ -244,14 +245,14 @@ class CandidateAnswers:
         ranked: Ranked,
     ) -> None:  # fmt: skip
         """Where the wording led to nothing that answers: what is asked for by a name that no table knows ("my manager")."""
-        if aside.recalled.results or not (request.facts and request.questions) or self._ignored is None:
+        before = aside.recalled
+        if (before.results and not before.unanswered) or not (request.facts and request.questions) or self._ignored is None:
             return
         started = time.perf_counter()
         best = {key: ranked.memories[key] for entries in ranked.lists[: len(request.questions)] for key, _, _ in entries[:NEAR]}
-        among = speaking_of(request.questions, best.values(), self._ignored)
+        among = speaking_of(before.unanswered or request.questions, best.values(), self._ignored)
         if among:
-            read = aside.recalled.read
-            aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored, among, read)
+            aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored, among, before.read)
         aside.milliseconds += _since(started)
 
     def _graph(
@@ -289,18 +290,21 @@ class CandidateAnswers:
         # What lies in another scope is not there.
         return [one for one in ways if one.memory_id in found]
 
-    def _tell(self, answer: context_pb2.Candidates, memories: Sequence[Memory], ranked: Ranked) -> None:
+    def _tell(self, answer: context_pb2.Candidates, memories: Sequence[Memory], ranked: Ranked, view: View) -> None:
         sources = self._retrieval.sources_of(
             {memory.version_of or memory.memory_id: memory.owner for memory in memories}, _SOURCES
         )
         told, records, room = self._retrieval.told(memories, sources, _content), answer.records, _ANSWER_BYTES
+        over = outlived(self._retrieval, memories, sources, view)
         for memory, content in zip(memories, told, strict=True):
             room -= len(content)
             if room < 0 and records:
                 answer.degraded.append("candidates: too_large")
                 return
             records.add().MergeFromString(content)
-            answer.traits.add(valence=memory.valence, source_confidence=memory.source_confidence)
+            answer.traits.add(
+                valence=memory.valence, source_confidence=memory.source_confidence, over_us=over.get(memory.memory_id, 0)
+            )  # fmt: skip
         items = [memory.memory_id for memory in memories if memory.kind != RECORD]
         if items:
             counts = self._store.pair_counts(items)

@@ -16,6 +16,7 @@ from aico_memory.domain.memory import OPEN, RECORD, Memory, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recall
 from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.question import Question, understand
+from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.retrieval.directness import left_over
 from aico_memory.domain.scopes import subjects_in
 from aico_memory.ids import derive_id
@@ -42,6 +43,8 @@ class Recalled(NamedTuple):
     left_over: Sequence[frozenset[str]] = ()
     # The questions, and the items that their wording led to.
     read: Sequence[tuple[Question, Sequence[Known]]] = ()
+    # Those of the questions that nothing answers.
+    unanswered: Sequence[str] = ()
 
 
 NOTHING = Recalled((), (), "")
@@ -63,16 +66,17 @@ class DirectRecall:
         """What answers the questions and was true then; nothing where their wording names no predicate.
 
         With `ignored`, folded function words, it is told what of a question each answer does not speak of. `among`: items
-        that match the question, which answer it where it is asked by a name that no table knows ("my favourite colour");
+        that match, which answer a question to which its wording leads nowhere ("my favourite colour": no table knows it);
         `read` is what the same request told before.
         """
         grammar = self._grammar(request.questions[0], scopes)
         if grammar is None:
             return NOTHING
         as_of_us, known_us = request.as_of_us or now_us, request.known_as_of_us or OPEN
+        texts = request.questions[1:] or request.questions
         read = read or [
             (question, list(self._items(question, names, scopes)) if question.predicates else [])
-            for text in request.questions[1:] or request.questions
+            for text in texts
             for question in (understand(text, grammar, self._tables, as_of_us, request.zone or "UTC"),)
         ]
         matching = list(self._matching(among, scopes)) if among else []
@@ -80,15 +84,14 @@ class DirectRecall:
         results: list[context_pb2.RecalledFact] = []
         left: list[frozenset[str]] = []
         memories: dict[bytes, Memory] = {}
-        for question, of_wording in read:
-            items = [*of_wording, *matching]
-            if not items:
-                continue
-            by_id = {item.memory.memory_id: item.memory for item in items}
-            histories = {} if known_us == OPEN else self._store.histories(list(by_id))
-            held = held_of(by_id_order(items), histories, known_us, names)
-            for one in recall(question, held, as_of_us, self._tables, _no_likeness, self._figures):
-                memory = by_id[one.statement.id]
+        unanswered: list[str] = []
+        for text, (question, of_wording) in zip(texts, read, strict=True):
+            told = self._told(question, of_wording, names, as_of_us, known_us)
+            if matching and not told:
+                told = self._told(question, [*of_wording, *matching], names, as_of_us, known_us)
+            if not told:
+                unanswered.append(text)
+            for one, memory in told:
                 if memory.memory_id in memories:
                     continue
                 memories[memory.memory_id] = memory
@@ -101,13 +104,25 @@ class DirectRecall:
                         confidence=memory.confidence,
                     )
                 )  # fmt: skip
-        return Recalled(results, list(memories.values()), grammar.code, left, read)
+        return Recalled(results, list(memories.values()), grammar.code, left, read, unanswered)
 
     def texts(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> frozenset[bytes]:
         """Those of these messages that are too long for a statement: of a text rules misread more."""
         records = {derive_id(uuid.UUID(bytes=one), RECORD).bytes: one for one in event_ids if len(one) == _ID}
         found = (known.memory for known in self._store.known(list(records), scopes))
         return frozenset(records[memory.memory_id] for memory in found if len(memory.text) > STATEMENT)
+
+    def _told(
+        self, question: Question, items: Sequence[Known], names: Collection[str], as_of_us: int, known_us: int
+    ) -> list[tuple[Held, Memory]]:
+        """What of these items answers the question."""
+        if not items:
+            return []
+        by_id = {item.memory.memory_id: item.memory for item in items}
+        histories = {} if known_us == OPEN else self._store.histories(list(by_id))
+        held = held_of(by_id_order(items), histories, known_us, names)
+        found = recall(question, held, as_of_us, self._tables, _no_likeness, self._figures)
+        return [(one, by_id[one.statement.id]) for one in found]
 
     def _items(self, question: Question, names: Collection[str], scopes: Sequence[Scope]) -> Iterator[Known]:
         likely = sorted(question.predicates, key=lambda name: -question.predicates[name])[:_PREDICATES]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import context_pb2, working_pb2, write_path_pb2
 from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.models.question_tables import load_routing
 from aico_memory.models.reader_trust import load_trust
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.root import Settings
@@ -49,6 +51,7 @@ class FactVerbs:
         recalling = Recalling(
             store, tables, load_trust(ports.home), ports.link, ports.clock, settings.recall, identity,
             settings.semantic.default_language, SaidAlike(store, tables, self._policing, settings.recall),
+            partial(load_routing(ports.home).parts, most=settings.context.parts),
         )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(context_pb2.RecallRequest).name: lambda event, _: self._recall(recalling, event),

@@ -72,16 +72,17 @@ class FusedSearch:
 
         # Twice as many: what rests on one message stands in several places.
         ranked = self._ranker.ranked(
-            [message.text], view, min(2 * limit, self._settings.max_limit), hypotheses=(), embed_ms=message.embed_ms,
-            profile=message.profile, shares=message.shares, meanwhile=recall,
+            [message.text, *message.parts], view, min(2 * limit, self._settings.max_limit), hypotheses=(),
+            embed_ms=message.embed_ms, profile=message.profile, shares=message.shares, meanwhile=recall,
         )  # fmt: skip
         answer = semantic_pb2.SemanticMatches(
             index=self._settings.index, model=ranked.model, degraded=ranked.degraded, turns_us=ranked.turns_us
         )
         entries = ranked.lists[0] if ranked.lists else []
         records = dict(zip(ranked.memories, self._records(list(ranked.memories.values())), strict=True))
-        if not recalled.results and self._recall is not None and not message.profile:
-            among = speaking_of([message.text], [ranked.memories[key] for key, _, _ in entries[:NEAR]], self._ignored)
+        if (recalled.unanswered or not recalled.results) and self._recall is not None and not message.profile:
+            near = {key: ranked.memories[key] for found in ranked.lists for key, _, _ in found[:NEAR]}
+            among = speaking_of(recalled.unanswered or [message.text], near.values(), self._ignored)
             if among:
                 recalled = self._recalled(self._recall, message, view, names, among, recalled)
         dropped: dict[str, str] = {}
@@ -125,7 +126,7 @@ class FusedSearch:
         fits = [admits(wanted, memory) for memory in found.memories]
         return Recalled(
             list(compress(found.results, fits)), list(compress(found.memories, fits)), found.language,
-            list(compress(found.left_over, fits)), found.read,
+            list(compress(found.left_over, fits)), found.read, found.unanswered,
         )  # fmt: skip
 
     def _texts(self, recalled: Recalled, made: Sequence[semantic_pb2.MemoryRecord]) -> frozenset[bytes]:
@@ -143,7 +144,9 @@ class FusedSearch:
         if not recalled.results:
             return [], list(entries)
         known = {ranked.memories[entry[0]].memory_id: entry for entry in entries}
-        leading = {source.event_id for key, _, _ in entries[:_LEADING] for source in records[key].sources}
+        # Of a question in several parts what is among the first of one of them answers that part.
+        listed = [entries, *ranked.lists[1:]]
+        leading = {source.event_id for found in listed for key, _, _ in found[:_LEADING] for source in records[key].sources}
         top = max((score for _, score, _ in entries), default=0.0)
         first: list[_Entry] = []
         gone: set[int] = set()

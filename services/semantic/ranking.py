@@ -159,7 +159,8 @@ class LearnedRanker:
         embedded = self._embedded(read, asked, embed_ms - _since(started), answer)
         answer.milliseconds["embed"] = _since(started)
         started = time.perf_counter()
-        most = [limit, *(max(1, limit // (len(read) - 1)) for _ in read[1:])]
+        # Small talk asks nothing, and yet wants what is at hand.
+        most = [limit, *(max(1, limit // (len(read) - 1)) for _ in read[1:])][: len(read)]
         tables = self._tables_of(read, surveyed, embedded, view, max(most, default=0), profile, kinds)
         self._fill(answer, tables, most, view, shares, partial(self._store.admitted, view=view, shown=shown))
         answer.milliseconds["rank"] = _since(started)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -50,6 +50,7 @@ class Recalling:
     def __init__(
         self, store: SemanticStore, tables: FormationTables, trust: Trust, link: LinkPort, clock: Clock,
         settings: RecallSettings, identity: IdentitySettings, default_language: str, said: SaidAlike,
+        parts: Callable[[str], Sequence[str]] = lambda question: (),
     ) -> None:  # fmt: skip
         self._store = store
         self._tables = tables
@@ -59,22 +60,35 @@ class Recalling:
         self._identity = identity
         self._default_language = default_language
         self._said = said
+        # The questions that a compound one asks; none where it asks one.
+        self._parts = parts
         self._figures = RecallFigures(settings.least_similarity, settings.least_score)
         self._reader = Reader(self._read, trust, settings.reader_margin) if settings.reader else None
 
     def recall(self, event: Event) -> context_pb2.RecallResult:
-        """What answers the question and was true then; nothing where nothing was."""
+        """What answers the question and was true then; nothing where nothing was. Raises InvalidMessage for an unknown zone.
+
+        Each part of a compound question is asked by itself, and the whole where one of them is answered by nothing: what that
+        asks may be said in another ("what time and where did we meet").
+        """
+        request: context_pb2.RecallRequest = event.message
+        found = [self._recalled(event, part) for part in self._parts(request.question)]
+        if all(one.results for one in found) and found:
+            return _joined(found)
+        return _joined([self._recalled(event, request.question), *found])
+
+    def _recalled(self, event: Event, asked: str) -> context_pb2.RecallResult:
         request: context_pb2.RecallRequest = event.message
         names = frozenset(self._identity.names(event.user))
         scopes = readable(sorted(names), request.group_id, request.project_id)
         as_of_us = request.as_of_us or present_us(self._clock)
         known_us = request.known_as_of_us or OPEN
-        grammar = self._grammar(request, scopes)
+        grammar = self._grammar(asked, request.language, scopes)
         if grammar is None:
             return context_pb2.RecallResult()
         zone = _zone(request.zone)
-        question = understand(request.question, grammar, self._tables, as_of_us, zone)
-        likeness = _Likeness(self._link, self._store, request.question, self._settings)
+        question = understand(asked, grammar, self._tables, as_of_us, zone)
+        likeness = _Likeness(self._link, self._store, asked, self._settings)
         items = [known for scope in scopes for known in self._items(scope, names, question, likeness)]
         held = held_of(items, self._histories(items, known_us), known_us, names)
         likeness.ids = {one.fact.text: one.statement.id for one in held}
@@ -126,8 +140,8 @@ class Recalling:
                 )
             )
 
-    def _grammar(self, request: context_pb2.RecallRequest, scopes: Sequence[Scope]) -> Grammar | None:
-        chosen = choose_grammar(request.question, (), self._tables, request.language)
+    def _grammar(self, asked: str, language: str, scopes: Sequence[Scope]) -> Grammar | None:
+        chosen = choose_grammar(asked, (), self._tables, language)
         if chosen is not None:
             return chosen
         # Nothing in its wording tells: then it is in the language that is spoken here.
@@ -242,6 +256,17 @@ def _zone(name: str) -> str:
         return ZoneInfo(name or DEFAULT_ZONE).key
     except (KeyError, ValueError, OSError):
         raise InvalidMessage(f"{name[:64]!r} is no IANA zone", "Give a zone such as Europe/Lisbon.") from None
+
+
+def _joined(found: Sequence[context_pb2.RecallResult]) -> context_pb2.RecallResult:
+    """What several questions were answered, each memory's value once, in the order of the questions."""
+    if len(found) == 1:
+        return found[0]
+    results = {(one.id, one.value): one for answer in reversed(found) for one in reversed(answer.results)}
+    return context_pb2.RecallResult(
+        results=reversed(results.values()), language=next((one.language for one in found if one.language), ""),
+        degraded=dict.fromkeys(why for one in found for why in one.degraded),
+    )  # fmt: skip
 
 
 def _once(answer: Sequence[Held]) -> list[Held]:

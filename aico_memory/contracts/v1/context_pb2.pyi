@@ -483,17 +483,21 @@ class Traits(_message.Message):
 
     VALENCE_FIELD_NUMBER: _builtins.int
     SOURCE_CONFIDENCE_FIELD_NUMBER: _builtins.int
+    OVER_US_FIELD_NUMBER: _builtins.int
     valence: _builtins.float
     source_confidence: _builtins.float
+    over_us: _builtins.int
+    """Of a record: since when nothing that was read in it holds any more, Unix microseconds; 0: it does, or nothing is known."""
     def __init__(
         self,
         *,
         valence: _builtins.float = ...,
         source_confidence: _builtins.float = ...,
+        over_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["source_confidence", b"source_confidence", "valence", b"valence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["over_us", b"over_us", "source_confidence", b"source_confidence", "valence", b"valence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -12,6 +12,9 @@ FULL, SHORT = "full", "short"
 RAW_KINDS = frozenset({"record", "turn"})
 
 
+# Shares that move no score and say why an item is there whatever is asked.
+HOT, PINNED = "hot", "pinned"
+
 _NO_SHARES: Mapping[str, float] = MappingProxyType({})
 
 
@@ -53,6 +56,8 @@ class ContextItem(NamedTuple):
     # Unix microseconds; 0: still true.
     valid_from_us: int = 0
     valid_until_us: int = 0
+    # Of a record: since when nothing that was read in it holds any more; 0: it does, or nothing is known.
+    over_us: int = 0
 
     @property
     def raw(self) -> bool:

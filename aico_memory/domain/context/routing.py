@@ -22,6 +22,7 @@ _SENTENCES = re.compile(r"[?？؟;；.!¿¡\n]+")
 _CLAUSES = re.compile(r"[,،、]")
 # Where a phrase has to stand to speak for its intent.
 OPENS, ENDS = "^", "$"
+_BEGINS = r"(?<!\w)"
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -45,6 +46,8 @@ class RoutingTable:
     upcoming: Sequence[str] = ()
     # Words with which the question begins behind a clause that stands before it without a comma.
     behind_clause: Sequence[str] = ()
+    # A question word stands anywhere in its question, and not at its beginning ("kedimin adı ne").
+    asks_anywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,11 @@ class Routing:
     # What speaks for an intent at the beginning and at the end of a sentence.
     opening_cues: Mapping[str, re.Pattern[str]]
     ending_cues: Mapping[str, re.Pattern[str]]
+    # What ties a second question to the first: groups `anywhere` and `comma` say by which rule, `word` is where it begins.
     second_question: re.Pattern[str]
     opening: re.Pattern[str]
+    # The question words of languages in which they stand anywhere.
+    asking_anywhere: re.Pattern[str]
     expansion_cues: Mapping[str, Mapping[str, re.Pattern[str]]]
     expansions: Mapping[str, Mapping[str, Sequence[str]]]
     upcoming: re.Pattern[str]
@@ -84,23 +90,39 @@ class Routing:
         )
 
     def parts(self, question: str, most: int) -> tuple[str, ...]:
-        """The 2 … `most` questions that a compound one asks; () where it asks one.
+        """The 2 … `most` questions that a compound one asks; () where it asks one, or `most` is less than 2.
 
-        Several question marks part it, and a conjunction with another question word behind it.
+        Several question marks part it, a conjunction with another question word behind it, and the commas of a list before it.
         """
         found: list[str] = []
         for sentence in _MARKS.split(question):
             at = 0
-            for cut in self.second_question.finditer(sentence):
+            cuts = list(self.second_question.finditer(sentence))
+            while cuts and cuts[-1]["comma"]:
+                # A comma alone ties clauses as well ("the house, which I like").
+                cuts.pop()
+            for cut in cuts:
                 # Both sides must ask something: "the day when and where we met" is one thing.
-                asked = self.opening.search(sentence, at, cut.start())
-                if asked and sum(map(str.isalnum, sentence[asked.end() : cut.start()])) >= LEAST_ASKED:
+                if self._asks(sentence[at : cut.start()], cut):
                     found.append(sentence[at : cut.start()])
                     at = cut.start("word")
             found.append(sentence[at:])
         said = [" ".join(part.split()).strip(" ,.") for part in found]
         parts = list(dict.fromkeys(part for part in said if sum(map(str.isalnum, part)) >= LEAST_PART))
-        return tuple(parts[:most]) if len(parts) > 1 else ()
+        return tuple(parts[:most]) if len(parts) > 1 and most > 1 else ()
+
+    def _asks(self, clause: str, cut: re.Match[str]) -> bool:
+        """Whether what stands before a cut is a question by itself."""
+        if cut["anywhere"] and (word := self.asking_anywhere.search(clause)):
+            return _letters(clause) - _letters(word.group()) >= LEAST_ASKED
+        asked = self.opening.search(clause)
+        if asked is None or _letters(clause[asked.end() :]) < LEAST_ASKED:
+            return False
+        if not cut["comma"]:
+            return True
+        # "When I'm ill" and "Can you tell me" begin as a question does.
+        folded = fold(clause)
+        return not clause[: asked.start()].strip(" ,.¿¡") and any(cues.search(folded) for cues in self.intents.values())
 
     def hypotheses(self, question: str, language: str, most: int) -> tuple[str, ...]:
         """Up to `most` texts that could stand in an answer (HyDE by templates); () in a language without any."""
@@ -130,6 +152,8 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
     words = [word for table in tables.values() for word in table.question_words]
     ties = [tie for table in tables.values() for tie in table.conjunctions]
     asking = _alternatives(words)
+    anywhere = [table for table in tables.values() if table.asks_anywhere]
+    asking_anywhere = _alternatives([word for table in anywhere for word in table.question_words])
     cues = {name: [cue for table in tables.values() for cue in table.intents.get(name, ())] for name in PRECEDENCE}
     return Routing(
         intents={
@@ -143,8 +167,11 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
             name: re.compile(rf"(?:{_alternatives([fold(cue.removesuffix(ENDS)) for cue in found if cue.endswith(ENDS)])})$")
             for name, found in cues.items()
         },
-        second_question=re.compile(rf"[,\s]*(?:{_alternatives(ties)})\s*(?P<word>(?:{asking}))", re.IGNORECASE),
+        second_question=_second_question(
+            ties, asking, [tie for table in anywhere for tie in table.conjunctions], asking_anywhere
+        ),
         opening=re.compile(asking, re.IGNORECASE),
+        asking_anywhere=re.compile(asking_anywhere, re.IGNORECASE),
         expansion_cues={
             code: {kind: _pattern(cues) for kind, cues in table.expansion_cues.items()} for code, table in tables.items()
         },
@@ -156,6 +183,22 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
             rf"(?:{_alternatives([fold(word) for table in tables.values() for word in table.behind_clause])})"
         ),
     )
+
+
+def _second_question(ties: Sequence[str], asking: str, ties_anywhere: Sequence[str], asking_anywhere: str) -> re.Pattern[str]:
+    """What stands between two questions, up to the beginning of the second."""
+    # What is written together with the word behind it, as in Arabic.
+    glued = "|".join(re.escape(tie.removesuffix("+")) for tie in ties if tie.endswith("+")) or "(?!)"
+    apart, tied = (_alternatives([tie for tie in some if not tie.endswith("+")]) for some in (ties, ties_anywhere))
+    return re.compile(
+        rf"(?:[,،\s]*(?:(?P<anywhere>{tied})\s*(?=(?:(?!{tied}).)*(?:{asking_anywhere}))|(?:{apart})\s*(?={asking})"
+        rf"|(?<!\w)(?:{glued})(?={asking.replace(_BEGINS, '')}))|(?P<comma>[,،、])\s*(?={asking}))(?P<word>)",
+        re.IGNORECASE,
+    )
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
 
 
 def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:
@@ -177,7 +220,7 @@ def _one(phrase: str) -> str:
     body = re.escape(phrase.removesuffix("+"))
     if _UNSPACED.search(phrase):
         return body
-    return rf"(?<!\w){_behind_its_beginning(phrase)}"
+    return rf"{_BEGINS}{_behind_its_beginning(phrase)}"
 
 
 def _behind_its_beginning(phrase: str) -> str:

@@ -41,7 +41,8 @@ def fit(
 
     An item longer than its share of the tokens is shortened rather than dropped, but never to less than `LEAST_TEXT`;
     one that is shown in short has at most `short_tokens`. What is hot has `hot_share` of the tokens, and as large a share of
-    the places is held for it, however little it matches; beyond its tokens it is left out, beyond its places it competes.
+    the places is held for it, however little it matches; beyond its tokens it is left out, beyond its places it competes. What
+    answers the question is there because it was asked for, and takes none of that share.
     """
     lines: dict[str, str] = {}
     sizes: dict[str, int] = {}
@@ -58,7 +59,7 @@ def fit(
     left_out: set[int] = set()
     room, places = int(max_tokens * hot_share), math.ceil(max_items * hot_share)
     for at, item in enumerate(items):
-        if not item.hot or item.anchored:
+        if not item.hot or item.anchored or item.answers:
             continue
         if size_of(item) > room:
             left_out.add(at)

@@ -15,14 +15,15 @@ _NO_KIND = re.compile(r"[^a-z0-9_]+")
 def format_line(item: ContextItem, text: str | None = None) -> str:
     """`- [kind] text (who, when) (confidence: 0.95)`; who and when only where they are known, in short no confidence.
 
-    What is no longer true says until when it was.
+    What is no longer true says until when it was, and so does a record of which that is known.
     """
     kind = _NO_KIND.sub("_", item.kind.casefold()) or "memory"
     said = [escape_text(item.speaker)] if item.speaker else []
     if item.said_at_us > 0:
         said.append(_day(item.said_at_us))
-    if item.status != "active" and item.valid_until_us > 0:
-        said.append(f"until {_day(item.valid_until_us)}")
+    until_us = item.valid_until_us if item.status != "active" else item.over_us
+    if until_us > 0:
+        said.append(f"until {_day(until_us)}")
     origin = f" ({', '.join(said)})" if said else ""
     certain = "" if item.detail == SHORT else f" (confidence: {item.confidence:.2f})"
     return f"- [{kind}] {escape_text(item.text if text is None else text)}{origin}{certain}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from aico_memory.domain.memory import Evidence, Memory, Scope
+from aico_memory.domain.retrieval.outlived import Made
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,9 @@ class RetrievalReads(Protocol):
 
     def sources_of(self, owners: Mapping[bytes, str], most: int) -> dict[bytes, Sources]:
         """What each of these memories rests on, by whose it is, replays left out; at most `most` events of each."""
+
+    def made_of(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> dict[bytes, list[Made]]:
+        """The items of the scopes that rest on each of these events, replays left out; events without any are missing."""
 
     def hold(self, keys: Sequence[int]) -> None:
         """Have these memories, by their rows, and what they rest on at hand, as far as there is room for them."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from aico_memory.domain.memory import Memory, Scope
+from aico_memory.domain.retrieval.outlived import Made
 from aico_memory.errors import KeyDestroyed, WrongKey
 from aico_memory.stores.semantic import rows
 from aico_memory.stores.semantic.retrieval_port import NO_SOURCES, HotTier, Sources
@@ -22,6 +23,11 @@ _HOT = (
 _SOURCES = """
 SELECT e.at_us, e.event_id, e.method, e.memory_id, e.confidence, e.role, e.said_at_us, e.session_id, e.detail
 FROM json_each(?) j CROSS JOIN evidence e ON e.memory_id = unhex(j.value) WHERE e.method <> 'replay'
+"""
+_MADE = """
+SELECT e.event_id, m.status, m.said_at_us, m.valid_from_us, m.valid_until_us
+FROM json_each(?) j CROSS JOIN evidence e ON e.event_id = unhex(j.value) CROSS JOIN memory m ON m.memory_id = e.memory_id
+WHERE e.method <> 'replay' AND m.kind <> 'record' AND {} ORDER BY e.event_id, m.memory_id
 """
 _ORDER = itemgetter(0, 1, 2)
 _BESIDE = (
@@ -59,6 +65,14 @@ class SqlRetrieval:
             (memory_id, one if len(one.event_ids) <= most else one._replace(event_ids=one.event_ids[:most]))
             for memory_id, one in read.items()
         )
+        return found
+
+    def made_of(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> dict[bytes, list[Made]]:
+        scoped, values = rows.within(scopes)
+        found: dict[bytes, list[Made]] = {}
+        with self._database.read() as connection:
+            for event_id, *item in connection.execute(_MADE.format(scoped), (listed(event_ids), *values)):
+                found.setdefault(event_id, []).append(Made(*item))
         return found
 
     def hold(self, keys: Sequence[int]) -> None:

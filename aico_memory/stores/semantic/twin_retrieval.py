@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from aico_memory.domain.memory import RECORD, Memory, Scope
+from aico_memory.domain.retrieval.outlived import Made
 from aico_memory.stores.semantic.retrieval_port import NO_SOURCES, HotTier, Sources
 from aico_memory.stores.semantic.twin import MemorySemanticStore
 
@@ -36,6 +37,16 @@ class TwinRetrieval:
         for memory_id in owners:
             said = [one for one in self._store.evidence([memory_id])[memory_id] if one.method != "replay"][:most]
             found[memory_id] = Sources(said[0], tuple(one.event_id for one in said)) if said else NO_SOURCES
+        return found
+
+    def made_of(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> dict[bytes, list[Made]]:
+        tables, found = self._store.tables, dict[bytes, list[Made]]()
+        proofs = {(one.event_id, one.memory_id) for one in tables.evidence.values() if one.method != "replay"}
+        for event_id, memory_id in sorted(proofs):
+            one = tables.memories[tables.keys[memory_id]]
+            if event_id in event_ids and one.kind != RECORD and one.scope in scopes:
+                made = Made(one.status, one.said_at_us, one.valid_from_us, one.valid_until_us)
+                found.setdefault(event_id, []).append(made)
         return found
 
     def hold(self, keys: Sequence[int]) -> None:

@@ -202,6 +202,29 @@ def test_a_pinned_constraint_is_there_whatever_is_asked_and_is_cut_last(handlers
     assert [item.text for item in greeting.items] == ["Never use sudo in suggestions"]
 
 
+def test_why_something_is_there_whatever_is_asked_is_told(handlers: ContextHandlers, tiers: Tiers) -> None:
+    tiers.say("My bicycle is red")
+    tiers.items = [an_item(1, "User is allergic to walnuts", kind="constraint", pinned=True)]
+    tiers.hot = [*tiers.items, an_item(2, "User likes tea", utility=0.9)]
+    answer = context(handlers, "What colour is my bicycle?", explain=True)
+    shares = {item.text: {share.feature: share.value for share in item.shares} for item in answer.items}
+    assert shares["User is allergic to walnuts"]["pinned"] == 0.0, "it gives nothing to the score"
+    assert "hot" in shares["User likes tea"]
+    assert not {"hot", "pinned"} & shares["My bicycle is red"].keys()
+
+
+def test_a_record_whose_statement_is_over_is_not_shown_as_what_is(handlers: ContextHandlers, tiers: Tiers) -> None:
+    tiers.say("I live in Porto")
+    tiers.say("I live by the sea")
+    tiers.over = {"I live in Porto": 1_770_000_000_000_000}
+    answer = context(handlers, "Where do I live?")
+    assert "I live in Porto (user, 2025-10-09, until 2026-02-02)" in answer.text
+    assert "I live by the sea (user, 2025-10-09)" in answer.text
+    assert {item.text: item.valid_until_us for item in answer.items} == {
+        "I live in Porto": 1_770_000_000_000_000, "I live by the sea": 0,
+    }  # fmt: skip
+
+
 def test_what_is_hot_is_there_beside_more_candidates_than_there_are_places(handlers: ContextHandlers, tiers: Tiers) -> None:
     for at in range(50):
         tiers.say(f"note {at}: the garden has {at} apple trees")

@@ -49,6 +49,8 @@ class Tiers:
     style: tuple[str, ...] = ()
     # How texts feel.
     valences: dict[str, float] = field(default_factory=dict)
+    # Since when what these texts state is over.
+    over: dict[str, int] = field(default_factory=dict)
     # When turns were said, in Unix microseconds.
     said_at_us: int = 5
     settled: int = 0
@@ -152,7 +154,10 @@ class Tiers:
                 shares=[context_pb2.FeatureShares()] * len(self.items),
             )  # fmt: skip
         answer.traits.extend(
-            context_pb2.Traits(source_confidence=1.0, valence=self.valences.get(one.text, 0.0)) for one in answer.records
+            context_pb2.Traits(
+                source_confidence=1.0, valence=self.valences.get(one.text, 0.0), over_us=self.over.get(one.text, 0)
+            )
+            for one in answer.records
         )
         return answer
 

@@ -278,3 +278,30 @@ def test_an_answer_is_no_larger_than_the_bus_carries(said: Memory, answers: Cand
             transaction.put_item(replace(known, memory=replace(known.memory, text="tea " + "x" * 1_000_000)), [], 2)
     assert answers.around(event).ByteSize() < 3_200_000
     assert ask(answers, "tea").ByteSize() < 3_200_000
+
+
+def test_a_record_of_which_the_statement_was_replaced_is_told_to_be_over(said: Memory, answers: CandidateAnswers) -> None:
+    said.say("I live in Porto.", 0)
+    said.say("My cat is called Mia.", 0.5)
+    said.say("I moved to Lisbon.", 100)
+
+    def over(answer: context_pb2.Candidates) -> dict[str, int]:
+        told = zip(answer.records, answer.traits, strict=True)
+        return {record.text: traits.over_us for record, traits in told if record.kind == "record"}
+
+    question = "I moved to live in Porto or Lisbon with my cat called Mia."
+    assert over(ask(answers, question)) == {
+        "I live in Porto.": START + 100 * DAY, "My cat is called Mia.": 0, "I moved to Lisbon.": 0,
+    }  # fmt: skip
+    # As of a time when it held, and as it was known then.
+    assert set(over(ask(answers, question, as_of_us=START + 50 * DAY)).values()) == {0}
+    assert set(over(ask(answers, question, known_as_of_us=START + 50 * DAY)).values()) == {0}
+
+
+def test_a_part_to_which_its_wording_leads_nowhere_is_answered_beside_one_that_is(
+    said: Memory, answers: CandidateAnswers
+) -> None:
+    said.say("My manager is Jonas.", 0)
+    said.say("I work at Siemens.", 1)
+    answer = ask(answers, "Who is my manager and where do I work?", "Who is my manager", "where do I work")
+    assert {fact.value for fact in answer.facts} == {"Jonas", "Siemens"}

@@ -187,3 +187,26 @@ def test_what_is_told_of_a_search_changes_nothing_of_it(shelf: Shelf) -> None:
     assert not silent
     assert len(dropped) == 3 and set(dropped.values()) == {"top_k"}
     assert set(dropped).isdisjoint(told)
+
+
+def test_what_is_among_the_first_of_a_part_answers_that_part(shelf: Shelf) -> None:
+    shelf.say("I live in Leeds.", 0)
+    for place in range(4):
+        shelf.say(f"What they do and work as, number {place}", 1 + place)
+    parts = ("Where do I live in the meantime", "what do they work as")
+    alone = shelf.search(parts[0])
+    assert alone.lists[0].answers == 1, "a word of it is left open, and yet it is the best match"
+    both = shelf.search(" and ".join(parts), parts=parts)
+    texts = {record.memory_id: record.text for record in both.records}
+    assert [texts[one] for one in both.lists[0].memory_ids[: both.lists[0].answers]] == ["User lives in Leeds"]
+
+
+def test_a_part_to_which_its_wording_leads_nowhere_is_answered_beside_one_that_is(shelf: Shelf) -> None:
+    shelf.say("My manager is Jonas.", 0)
+    shelf.say("I work at Siemens.", 1)
+    both = shelf.search("Who is my manager and where do I work?", parts=("Who is my manager", "where do I work"))
+    texts = {record.memory_id: record.text for record in both.records}
+    first = [texts[one] for one in both.lists[0].memory_ids[: both.lists[0].answers]]
+    assert len(first) == 2
+    assert any("Jonas" in text for text in first)
+    assert any("Siemens" in text for text in first)

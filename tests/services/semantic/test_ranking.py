@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aico_memory.contracts.v1 import envelope_pb2, guardrails_pb2, model_pb2, semantic_pb2, write_path_pb2
+from aico_memory.contracts.v1 import context_pb2, envelope_pb2, guardrails_pb2, model_pb2, semantic_pb2, write_path_pb2
 from aico_memory.errors import InvalidMessage
 from tests.services.semantic.worker import Worker
 
@@ -195,3 +195,22 @@ def test_where_words_alone_decide_what_shares_none_is_no_match(worker):
     assert set(ranked(worker, "Wozu Quantenphysik?").lists[0].scores) == {0.0}
     listed = ranked(worker, "bicycle").lists[0]
     assert listed.scores[0] > 0.3 and set(listed.scores[1:]) == {0.0}
+
+
+@pytest.mark.parametrize("fields", [{}, {"as_of_us": 1_772_000_060_000_000}, {"kinds": ["preference"]}])
+def test_who_asks_nothing_gets_what_is_at_hand(worker, fields):
+    worker.say("I'm allergic to walnuts.")
+    worker.settle()
+    (walnuts,) = ranked(worker, "walnuts", filters=semantic_pb2.SearchFilters(kinds=["constraint"])).records
+    with worker.handlers.state.transaction() as transaction:
+        memory = transaction.memory(uuid.UUID(walnuts.memory_id).bytes)
+        transaction.replace(replace(memory, pinned=True), None, worker.sequence)
+    worker.handlers.after_commit()
+    scopes = [envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id="ada")]
+    answer = worker.ask(
+        context_pb2.CandidatesRequest(
+            user_id="ada", scopes=scopes, hot=True, hot_uses=99, hot_items=5, hot_since_us=1, **fields
+        )
+    )
+    assert list(answer.hot) == [walnuts.memory_id]
+    assert not answer.degraded

@@ -280,3 +280,14 @@ def test_of_a_talk_between_several_only_what_the_asker_said_is_mirrored(memory: 
     memory.say("I like tea.", 0, name="ana")
     memory.say(POWER, 1, name="Bob")
     assert memory.values(WHOSE) == []
+
+
+def test_a_question_in_parts_is_answered_in_all_of_them(memory: Memory) -> None:
+    memory.say("I live in Leeds.", 0)
+    memory.say("I'm allergic to walnuts.", 1)
+    memory.say("I work as a nurse.", 2)
+    question = "Where do I live, what is my job and what am I allergic to?"
+    assert memory.values(question) == ["Leeds", "nurse", "walnuts"]
+    assert memory.values("Where do I live? And where do I live now?") == ["Leeds"], "each answer once"
+    assert memory.values("Where do I live and what is my cat called?") == ["Leeds"]
+    assert memory.values("What is my cat called and who is my brother?") == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from aico_memory.domain.retrieval.tokens import index_tokens
 from aico_memory.domain.scopes import scope_of
 from aico_memory.errors import ModelUnavailable
 from aico_memory.ids import derive_id, new_id
+from aico_memory.models.question_tables import load_routing
 from aico_memory.models.reader_trust import load_trust
 from aico_memory.models.span_reader import SpanReader
 from aico_memory.models.twin import HashedEmbedder
@@ -54,8 +56,11 @@ class Memory:
         identity = IdentitySettings(aliases={"discord:7": "ana"})
         clock = FixedClock(from_us(START + 1000 * DAY))
         figures = RecallSettings(**{"reader": reader is not None, **settings})
+        parts = partial(load_routing(find_home()).parts, most=4)
         said = SaidAlike(self.store, tables, Policing(PolicySettings(), identity), figures)
-        self.recalling = Recalling(self.store, tables, load_trust(find_home()), link, clock, figures, identity, "en", said)
+        self.recalling = Recalling(
+            self.store, tables, load_trust(find_home()), link, clock, figures, identity, "en", said, parts
+        )
 
     def embed(self, message: model_pb2.EmbedRequest, user: str) -> model_pb2.Embeddings:
         self.questions += 1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from aico_memory.domain.gate.statement import Known
+from aico_memory.domain.retrieval.outlived import Made
 from aico_memory.stores.semantic.retrieval_port import HotTier
 from aico_memory.stores.semantic.sql_retrieval import SqlRetrieval
 from aico_memory.stores.semantic.sql_store import SqlSemanticStore
@@ -92,3 +93,20 @@ def test_what_was_said_at_one_moment_stands_around_a_memory_as_it_arrived(store,
     assert ([one.text for one in before], [one.text for one in after]) == (["text 1"], ["text 3", "text 4"])
     before, after = retrieval.around(a_memory(9, kind="fact", said_at_us=100, session_id="s"), 1)
     assert ([one.text for one in before], [one.text for one in after]) == (["text 3"], ["text 4"])
+
+
+def test_items_are_found_by_the_events_that_they_rest_on(store, retrieval):
+    put(store, 1, kind="fact", said_at_us=5, status="superseded", valid_from_us=5, valid_until_us=9)
+    put(store, 2, kind="fact", said_at_us=6, valid_from_us=6)
+    put(store, 3, BEN, kind="fact")
+    put(store, 4, kind="pattern")
+    add(store, a_memory(5), evidence=[evidence_of(5, 1)])
+    with store.transaction() as transaction:
+        for number, event in ((1, 1), (2, 1), (3, 1), (2, 2)):
+            transaction.add_evidence(evidence_of(number, event))
+        transaction.add_evidence(evidence_of(4, 1, method="replay"))
+    first, second, unknown = (evidence_of(1, event).event_id for event in (1, 2, 3))
+    found = retrieval.made_of([first, second, unknown], [ADA])
+    over, holds = Made("superseded", 5, 5, 9), Made("active", 6, 6, a_memory(2).valid_until_us)
+    assert found == {first: [over, holds], second: [holds]}
+    assert retrieval.made_of([first], []) == {}

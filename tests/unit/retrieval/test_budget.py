@@ -160,3 +160,10 @@ def test_of_an_endless_text_only_so_much_is_counted_as_could_have_a_place() -> N
     fitted = fit([endless], max_items=5, max_tokens=100, count=count)
     assert 0 < fitted.tokens <= 100
     assert max(counted) < 5_000
+
+
+def test_what_answers_takes_none_of_the_share_of_what_is_hot() -> None:
+    given_ = [item("answer", hot=True, answers=True), item("warm", hot=True), item("other")]
+    fitted = fit(given_, max_items=9, max_tokens=40, count=words, hot_share=0.25)
+    assert [one.id for one in fitted.items] == ["answer", "warm", "other"]
+    assert "answer" in {one.id for one in fit(given_, max_items=9, max_tokens=40, count=words, hot_share=0.01).items}

@@ -98,3 +98,8 @@ def test_what_is_over_says_until_when_and_what_is_short_not_how_certain() -> Non
     assert format_line(over) == "- [profile] lives in Rome (until 2026-01-01) (confidence: 1.00)"
     assert format_line(changed(over, detail="short")) == "- [profile] lives in Rome (until 2026-01-01)"
     assert format_line(changed(over, status="active", detail="short")) == "- [profile] lives in Rome"
+
+
+def test_a_record_says_until_when_held_what_it_states() -> None:
+    record = changed(item("I live in Porto", kind="record", speaker="Ana"), over_us=1_777_852_800_000_000)
+    assert format_line(record) == "- [record] I live in Porto (Ana, 2026-01-01, until 2026-05-04) (confidence: 0.95)"
