@@ -29,8 +29,8 @@ from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
-from services.context.caching import Answers, HotTiers, Ticket
-from services.context.material import Material, hot_items, material_of, readable_turns
+from services.context.caching import Answers, AtHand, HotTiers, Ticket
+from services.context.material import Material, hot_items, material_of, readable_turns, still_said
 from services.context.tables import ReadingTables
 from services.context.tiers import Asked, Stopwatch, TierHealth, Tiers
 from services.context.understanding import Reading, Understanding
@@ -192,7 +192,7 @@ class Assembling:
         if found is not None and plan.candidates:
             (self._health.miss if MODEL in found.degraded else self._health.answered)(MODEL)
         if found is not None and hot is None:
-            hot = hot_items(found)
+            hot = AtHand(hot_items(found), frozenset(found.withdrawn))
             if not dated:
                 self._hot.keep(ticket, hot, found.settled, found.turns_us)
         degraded = [SEMANTIC] if asked is not None and found is None else list(found.degraded) if found is not None else []
@@ -202,8 +202,10 @@ class Assembling:
         if unguided or (style is not None and styled is None):
             degraded.append(BEHAVIORAL)
         searched = found if plan.candidates else None
+        hot = hot or AtHand()
+        page = still_said(page, hot.withdrawn) if page is not None else None
         mood = self._mood(request, page)
-        material = material_of(request, plan, settings, searched, hot or (), page, in_mind, mood.valence, guided, styled)
+        material = material_of(request, plan, settings, searched, hot.items, page, in_mind, mood.valence, guided, styled)
         said = page.settled if page is not None else NOT_ASKED
         settled = Applied(found.settled, said) if found is not None else None
         behavior = _compared(answer for asked, answer in ((guidance, guided), (style, styled)) if asked is not None)

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 
@@ -202,6 +202,13 @@ class Answers:
         self._bytes -= len(key) + len(self._kept.pop(key).answer)
 
 
+class AtHand(NamedTuple):
+    """What long-term memory tells whatever is asked: items, and the ids of records that were deleted."""
+
+    items: tuple[ContextItem, ...] = ()
+    withdrawn: frozenset[bytes] = frozenset()
+
+
 class HotTiers:
     """What is at hand whatever is asked, by reader; thread-safe."""
 
@@ -209,11 +216,11 @@ class HotTiers:
         self._seconds = seconds
         self._most = most
         self._clock = clock
-        self._kept: OrderedDict[tuple[str, ...], tuple[Versions, int, tuple[ContextItem, ...]]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, ...], tuple[Versions, int, AtHand]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def at_hand(self, ticket: Ticket) -> tuple[ContextItem, ...] | None:
-        """The hot tier of these scopes; None where it is to be asked for."""
+    def at_hand(self, ticket: Ticket) -> AtHand | None:
+        """What is at hand of these scopes; None where it is to be asked for."""
         with self._lock:
             found = self._kept.get(ticket.scopes)
             if found is None or found[0] != ticket.versions or self._clock.now_us() >= found[1]:
@@ -221,13 +228,13 @@ class HotTiers:
             self._kept.move_to_end(ticket.scopes)
             return found[2]
 
-    def keep(self, ticket: Ticket, items: tuple[ContextItem, ...], settled: int, turns_us: int) -> None:
+    def keep(self, ticket: Ticket, told: AtHand, settled: int, turns_us: int) -> None:
         """Keep what long-term memory answered, unless something was on its way to it; until `turns_us`, where it is not 0."""
         if settled < ticket.awaited.remembered:
             return
         until_us = self._clock.now_us() + round(self._seconds * 1_000_000)
         with self._lock:
-            self._kept[ticket.scopes] = (ticket.versions, min(until_us, turns_us or until_us), items)
+            self._kept[ticket.scopes] = (ticket.versions, min(until_us, turns_us or until_us), told)
             self._kept.move_to_end(ticket.scopes)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)

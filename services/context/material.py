@@ -12,7 +12,7 @@ from aico_memory.domain.context.diversity import Likeness, WordLikeness
 from aico_memory.domain.context.items import HOT, PINNED, ContextItem, changed
 from aico_memory.domain.context.merging import best_scores, by_ranks, gains
 from aico_memory.domain.context.plan import Plan
-from aico_memory.domain.memory import OPEN
+from aico_memory.domain.memory import OPEN, RECORD
 from aico_memory.ids import derive_id
 from aico_memory.settings.context import ContextSettings
 
@@ -135,6 +135,16 @@ def readable_turns(
     ]
 
 
+def still_said(page: working_pb2.MessagePage, withdrawn: Collection[bytes]) -> working_pb2.MessagePage:
+    """The turns without those whose records were deleted, ids of which are `withdrawn`: what a person wants gone is told
+    from no memory.
+    """
+    if not withdrawn:
+        return page
+    left = [one for one in page.messages if derive_id(uuid.UUID(bytes=one.event_id), RECORD).bytes not in withdrawn]
+    return working_pb2.MessagePage(messages=left, cut=page.cut, settled=page.settled, in_mind=page.in_mind)
+
+
 def turn_items(messages: Sequence[working_pb2.StoredMessage], score: float, query: str) -> list[ContextItem]:
     """Turns, newest first, under the ids of the records that semantic memory makes of them: one event, one item.
 
@@ -160,7 +170,7 @@ def _style_item(style: behavioral_pb2.StyleGuidance) -> ContextItem:
 
 def _turn_item(message: working_pb2.StoredMessage, score: float) -> ContextItem:
     return ContextItem(
-        id=str(derive_id(uuid.UUID(bytes=message.event_id), "record")), text=message.content, kind="turn", tier="working",
+        id=str(derive_id(uuid.UUID(bytes=message.event_id), RECORD)), text=message.content, kind="turn", tier="working",
         layer="L0", score=score, shares={"working": score}, evidence=(message.event_id,),
         said_at_us=message.said_at_us or message.received_at_us, speaker=message.name or message.role,
         session_id=message.session_id,

@@ -73,8 +73,7 @@ class Unified:
         hits = [_memory_hit(hit, {message.event_id for message in messages}) for hit in remembered]
         if "L0" in layers:
             said_hits = self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
-            self._look_for_records(said_hits, request, tiers)
-            hits += said_hits
+            hits += self._with_records(said_hits, request, tiers)
         hits += self._best(request.query, top_k, (_skill_hit(skill) for skill in (known.skills if known is not None else ())))
         answer.hits.extend(sorted(hits, key=lambda hit: -hit.score))
         answer.timings.extend(timings(watch))
@@ -153,19 +152,20 @@ class Unified:
             absent += [one for one in part if _record_id(one) not in there]
         return absent, unknown
 
-    def _look_for_records(
+    def _with_records(
         self, hits: Sequence[context_pb2.UnifiedHit], request: context_pb2.UnifiedRequest, tiers: Tiers
-    ) -> None:
-        """Whether a message's record is there does not depend on its being among what was found."""
+    ) -> Sequence[context_pb2.UnifiedHit]:
+        """Whether a message's record is there does not depend on its being among what was found; deleted ones go."""
         unseen = [link for hit in hits for link in hit.links if not link.present]
         if not unseen:
-            return
+            return hits
         scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
         asked = semantic_pb2.GetMemory(user_id=request.user_id, memory_ids=[link.id for link in unseen], scopes=scopes)
         page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, request.user_id))
-        there = {record.memory_id for record in page.records} if page is not None else set()
+        status = {record.memory_id: record.status for record in page.records} if page is not None else {}
         for link in unseen:
-            link.present = link.id in there
+            link.present = link.id in status
+        return [hit for hit in hits if all(status.get(link.id) != "invalid" for link in hit.links)]
 
     def _best(self, query: str, top_k: int, hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
         """By the share of the query's words that they hold."""

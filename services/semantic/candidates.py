@@ -45,6 +45,8 @@ _LEADING = 3
 _SOURCES = 8
 # Pinned constraints that take part where the hot tier does not.
 CONSTRAINT, _PINNED = "constraint", 15
+# Deleted records that are named: of turns that are still held in mind, none is older.
+_WITHDRAWN = 1000
 # What one answer may weigh, and the letters of one memory in it; the bus carries answers of a few megabytes.
 _ANSWER_BYTES = 3 * 1024 * 1024
 _LETTERS = 20_000
@@ -148,6 +150,7 @@ class CandidateAnswers:
                 hot = [one for one in hot if one.pinned and one.kind == CONSTRAINT and admits(asked, one)]
             found.update((memory.memory_id, memory) for memory in hot)
             answer.hot.extend(id_text(memory.memory_id) for memory in hot)
+            answer.withdrawn.extend(self._retrieval.withdrawn(scopes, _WITHDRAWN))
         started = time.perf_counter()
         self._tell(answer, list(found.values()), ranked, view)
         answer.timings.add(stage="records", milliseconds=_since(started))

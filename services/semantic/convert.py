@@ -10,6 +10,7 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.v1 import envelope_pb2, semantic_pb2
 from aico_memory.domain.memory import KINDS, OPEN, SCOPE_KINDS, STATUSES, TIERS, Evidence, Evolution, Memory, Scope, View
 from aico_memory.domain.sleep.derived import is_derived
+from aico_memory.domain.strength.confidence import METHODS
 from aico_memory.domain.strength.importance import level_of
 from aico_memory.domain.strength.retention import retrieval_strength
 from aico_memory.errors import AccessDenied, InvalidMessage
@@ -87,7 +88,7 @@ def record_message(memory: Memory, evidence: Sequence[Evidence]) -> semantic_pb2
         superseded_by=id_text(memory.superseded_by), variant_of=id_text(memory.variant_of),
         pinned=memory.pinned, immutable=memory.immutable, access_count=memory.access_count,
         # What sleep wrote rests on nothing but what it repeats.
-        sources=[_source(one) for one in evidence if one.method != REPLAY or is_derived(memory)],
+        sources=[_source(one) for one in _each_once(evidence) if one.method != REPLAY or is_derived(memory)],
         temporal_type=memory.temporal_type, owner=memory.owner,
     )  # fmt: skip
 
@@ -144,6 +145,20 @@ def id_bytes(text: str) -> bytes:
         return uuid.UUID(text).bytes
     except ValueError:
         raise InvalidMessage(f"{text[:64]!r} is no memory id", "Give the `id` that search or get_all showed.") from None
+
+
+def _each_once(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Each event once, in the order given, with the method that is believed most: one message is one source."""
+    best: dict[bytes, Evidence] = {}
+    for one in evidence:
+        known = best.get(one.event_id)
+        if known is None or _rank(one) < _rank(known):
+            best[one.event_id] = one
+    return list(best.values())
+
+
+def _rank(evidence: Evidence) -> int:
+    return METHODS.index(evidence.method) if evidence.method in METHODS else len(METHODS)
 
 
 def _source(evidence: Evidence) -> semantic_pb2.EvidenceSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from aico_memory.contracts.v1 import context_pb2
@@ -15,6 +15,7 @@ from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, RECORD, Memory, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recall
 from aico_memory.domain.recall.from_items import held_of
+from aico_memory.domain.recall.one_person import Names, by_any_name, told_as_one
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.retrieval.directness import left_over
@@ -23,6 +24,7 @@ from aico_memory.ids import derive_id
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import id_text
+from services.semantic.graphing import merged_names
 
 # Best matches among which an item may answer that the wording of the question alone does not lead to.
 NEAR = 10
@@ -74,8 +76,9 @@ class DirectRecall:
             return NOTHING
         as_of_us, known_us = request.as_of_us or now_us, request.known_as_of_us or OPEN
         texts = request.questions[1:] or request.questions
+        one_person = merged_names(self._store, scopes, known_us)
         read = read or [
-            (question, list(self._items(question, names, scopes)) if question.predicates else [])
+            (question, list(self._items(question, names, scopes, one_person)) if question.predicates else [])
             for text in texts
             for question in (understand(text, grammar, self._tables, as_of_us, request.zone or "UTC"),)
         ]
@@ -86,9 +89,9 @@ class DirectRecall:
         memories: dict[bytes, Memory] = {}
         unanswered: list[str] = []
         for text, (question, of_wording) in zip(texts, read, strict=True):
-            told = self._told(question, of_wording, names, as_of_us, known_us)
+            told = self._told(question, of_wording, names, as_of_us, known_us, one_person)
             if matching and not told:
-                told = self._told(question, [*of_wording, *matching], names, as_of_us, known_us)
+                told = self._told(question, [*of_wording, *matching], names, as_of_us, known_us, one_person)
             if not told:
                 unanswered.append(text)
             for one, memory in told:
@@ -113,18 +116,23 @@ class DirectRecall:
         return frozenset(records[memory.memory_id] for memory in found if len(memory.text) > STATEMENT)
 
     def _told(
-        self, question: Question, items: Sequence[Known], names: Collection[str], as_of_us: int, known_us: int
-    ) -> list[tuple[Held, Memory]]:
+        self, question: Question, items: Sequence[Known], names: Collection[str], as_of_us: int, known_us: int,
+        one_person: Mapping[Scope, Sequence[Names]],
+    ) -> list[tuple[Held, Memory]]:  # fmt: skip
         """What of these items answers the question."""
         if not items:
             return []
         by_id = {item.memory.memory_id: item.memory for item in items}
         histories = {} if known_us == OPEN else self._store.histories(list(by_id))
         held = held_of(by_id_order(items), histories, known_us, names)
+        for scope, groups in one_person.items():
+            told_as_one([one for one in held if by_id[one.statement.id].scope == scope], groups, question)
         found = recall(question, held, as_of_us, self._tables, _no_likeness, self._figures)
         return [(one, by_id[one.statement.id]) for one in found]
 
-    def _items(self, question: Question, names: Collection[str], scopes: Sequence[Scope]) -> Iterator[Known]:
+    def _items(
+        self, question: Question, names: Collection[str], scopes: Sequence[Scope], one_person: Mapping[Scope, Sequence[Names]]
+    ) -> Iterator[Known]:
         likely = sorted(question.predicates, key=lambda name: -question.predicates[name])[:_PREDICATES]
         wanted = dict.fromkeys(likely)
         for name in likely:
@@ -139,7 +147,8 @@ class DirectRecall:
             own = subjects_in(scope, SPEAKER, sorted(names))
             named = [known for subject in own for one in relatives for known in self._read(scope, subject, one)]
             yield from named
-            subjects = (*own, *sorted(question.relations), *sorted(question.names), *(one.value.casefold() for one in named))
+            asked = by_any_name(question, one_person.get(scope, ())).names
+            subjects = (*own, *sorted(question.relations), *sorted(asked), *(one.value.casefold() for one in named))
             for subject in dict.fromkeys(subjects):
                 for predicate in wanted:
                     yield from self._read(scope, subject, predicate)

@@ -64,6 +64,8 @@ class Editing:
         message = event.message
         known = self._editable(transaction, event)
         memory = known.memory
+        if not message.text.strip() or "\0" in message.text:
+            raise InvalidMessage("A memory has words, and no NUL among them", "Delete it, if nothing is to be left of it.")
         if memory.text == message.text and not message.metadata_json:
             return memory
         at_us = event.occurred_us
@@ -188,17 +190,18 @@ class Editing:
     def _reread(self, transaction: SemanticTransaction, event: Event, known: Known, edited: Memory) -> Memory:
         """The item with the reading of its new text; its statement says the same, so that later ones meet it there."""
         formed = self._forming.form(_said(event, edited, edited.said_at_us))
-        item = reworded(replace(known, memory=known.memory), edited.text, facts_of(formed))
-        key = key_for(item, edited.text) if item.predicate else edited.fact_key
+        item = reworded(known, edited.text, facts_of(formed))
+        key = key_for(item, edited.text) if known.predicate else edited.fact_key
         if key != edited.fact_key and any(
             one.memory.status == "active" and one.memory.memory_id != edited.memory_id
             for one in transaction.by_key(edited.scope, key)
         ):
-            raise InvalidMessage("Another memory says so already", "Delete this one instead.")
+            raise InvalidMessage("Another memory tells of that already", "Edit that one, or delete this one.")
         believed = written_confidence(self._confidence.explicit, _EXPLICIT, 1, self._confidence)
-        edited = replace(edited, fact_key=key, confidence=max(edited.confidence, believed))
-        transaction.put_item(replace(item, memory=edited), self._rules.tokens(edited), event.global_sequence)
-        self._graphing.follow(transaction, [replace(item, memory=edited)])
+        edited = replace(edited, kind=item.memory.kind, fact_key=key, confidence=max(edited.confidence, believed))
+        item = replace(item, memory=edited)
+        transaction.put_item(item, self._rules.tokens(edited), event.global_sequence)
+        self._graphing.restate(transaction, item, event.occurred_us, event.event_id.bytes)
         held = transaction.statement(edited.memory_id)
         if held is not None:
             statement, state = held

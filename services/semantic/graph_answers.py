@@ -13,7 +13,7 @@ from aico_memory.contracts.v1 import semantic_pb2, temporal_pb2
 from aico_memory.domain.formation.entities import slug
 from aico_memory.domain.gate.policy import WritePolicy, require_writable
 from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours, paths, state_at
-from aico_memory.domain.graph.entities import Entity, Identities, Merge, merge, undone
+from aico_memory.domain.graph.entities import Entity, Identities, Merge, is_speaker, merge, undone
 from aico_memory.domain.graph.traversal import hub, walk
 from aico_memory.domain.memory import OPEN, Memory, Scope
 from aico_memory.domain.scopes import GLOBAL, is_of_all, is_of_several, shown_subject
@@ -202,6 +202,8 @@ class GraphAnswers:
             require_writable(self._policy(transaction, scope), scope)
             merge_id = derive_id(event.event_id, "merge").bytes
             first, second = graph.entities[kept[0]], graph.entities[absorbed[0]]
+            if is_speaker(first) or is_speaker(second):
+                raise InvalidMessage("Whose memory it is, is one with nobody else", "Merge two others of whom it tells.")
             done = merge(first, second, graph.merges, merge_id, event.occurred_us, "manual", 1.0)
             if done is None:
                 raise InvalidMessage(f"{request.kept!r} and {request.absorbed!r} are one already")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from aico_memory.domain.formation.entities import slug
 from aico_memory.domain.gate.statement import Known
-from aico_memory.domain.graph.edges import Edge
+from aico_memory.domain.graph.edges import Edge, never_true
 from aico_memory.domain.graph.entities import Entity, Identities, named
 from aico_memory.domain.graph.resolution import resolve
-from aico_memory.domain.memory import OPEN, Memory
+from aico_memory.domain.memory import OPEN, Evolution, Memory, Scope
+from aico_memory.domain.recall.one_person import Names, names_of_one
 from aico_memory.domain.temporal.versions import BELIEVED, version_of_memory
 from aico_memory.ids import derive_id
 from aico_memory.settings.memory_model import GraphSettings
+from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticTransaction
 
 PERSON = "person"
@@ -34,16 +36,28 @@ class Graphing:
         stated = [one for one in changed if one.predicate and one.memory.status in _STATED and not one.memory.variant_of]
         histories = transaction.histories([one.memory.memory_id for one in stated], BELIEVED)
         for item in stated:
-            memory = item.memory
-            edge = transaction.edge_of(memory.memory_id)
-            subject = edge.subject if edge else self._entity(transaction, memory, item.subject, _type_of(item.subject, memory))
-            object_ = edge.object if edge else self._object(transaction, item)
-            beliefs = version_of_memory(memory, histories[memory.memory_id]).beliefs
-            transaction.put_edge(
-                Edge(memory.memory_id, memory.scope, subject, item.predicate, object_, item.value or item.object_key,
-                     item.single_valued, memory.confidence, memory.memory_id, beliefs),
-                memory.owner,
-            )  # fmt: skip
+            self._put(transaction, item, transaction.edge_of(item.memory.memory_id), histories[item.memory.memory_id])
+
+    def restate(self, transaction: SemanticTransaction, item: Known, at_us: int, cause: bytes) -> None:
+        """The edge of an item that was read anew; what has no reading any more states none from `at_us` on."""
+        memory_id = item.memory.memory_id
+        edge = transaction.edge_of(memory_id)
+        if item.predicate and item.memory.status in _STATED and not item.memory.variant_of:
+            self._put(transaction, item, None, transaction.histories([memory_id], BELIEVED)[memory_id])
+        elif edge is not None and not item.predicate and edge.valid_from_us < OPEN:
+            transaction.put_edge(never_true(edge, at_us, cause), item.memory.owner)
+
+    def _put(self, transaction: SemanticTransaction, item: Known, edge: Edge | None, history: Sequence[Evolution]) -> None:
+        """The item's edge between the entities of `edge`, or between those that its words name."""
+        memory = item.memory
+        subject = edge.subject if edge else self._entity(transaction, memory, item.subject, _type_of(item.subject, memory))
+        object_ = edge.object if edge else self._object(transaction, item)
+        beliefs = version_of_memory(memory, history).beliefs
+        transaction.put_edge(
+            Edge(memory.memory_id, memory.scope, subject, item.predicate, object_, item.value or item.object_key,
+                 item.single_valued, memory.confidence, memory.memory_id, beliefs),
+            memory.owner,
+        )  # fmt: skip
 
     def _object(self, transaction: SemanticTransaction, item: Known) -> bytes | None:
         """The entity that the object names; None where it is a value and no name."""
@@ -69,6 +83,17 @@ class Graphing:
             transaction.put_entity(fuller, memory.owner)
         merges = transaction.merges(memory.scope)
         return Identities(merges, OPEN).canonical(entity.entity_id) if merges else entity.entity_id
+
+
+def merged_names(reads: ItemReads, scopes: Iterable[Scope], known_us: int) -> Mapping[Scope, Sequence[Names]]:
+    """By scope the names of those who are one there, as known at a moment (us); scopes without such are left out."""
+    found = {}
+    for scope in scopes:
+        merges = reads.merges(scope)
+        names = names_of_one(reads.entities(scope), Identities(merges, known_us)) if merges else []
+        if names:
+            found[scope] = names
+    return found
 
 
 def _type_of(subject: str, memory: Memory) -> str:

@@ -21,14 +21,16 @@ from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.deciding import Answer, Reader, answer_of
-from aico_memory.domain.recall.from_items import UNSEEN, held_of
+from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Utterance
+from aico_memory.domain.recall.one_person import by_any_name, told_as_one
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.reading.passage import Passage
 from aico_memory.domain.recall.reading.picking import Reading, Run
 from aico_memory.domain.recall.reading.trust import Trust
 from aico_memory.domain.recall.timeline import Held
+from aico_memory.domain.recall.withheld import events_of, taken_back, withheld
 from aico_memory.domain.scopes import readable, subjects_in
 from aico_memory.errors import AicoMemoryError, DeadlineExceeded, InvalidMessage
 from aico_memory.runtime.ports import LinkPort
@@ -36,12 +38,11 @@ from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import present_us
+from services.semantic.graphing import merged_names
 from services.semantic.said_alike import SaidAlike
 
 DEFAULT_ZONE = "UTC"
 _PAGE = 500
-# A message whose statement waits for a reviewer, or was turned down by one, answers nothing by its words either.
-WITHHELD = UNSEEN | {"disabled"}
 
 
 class Recalling:
@@ -89,29 +90,44 @@ class Recalling:
         zone = _zone(request.zone)
         question = understand(asked, grammar, self._tables, as_of_us, zone)
         likeness = _Likeness(self._link, self._store, asked, self._settings)
-        items = [known for scope in scopes for known in self._items(scope, names, question, likeness)]
+        one_person = merged_names(self._store, scopes, known_us)
+        by_names = {scope: by_any_name(question, one_person.get(scope, ())) for scope in scopes}
+        items = [known for scope in scopes for known in self._items(scope, names, by_names[scope], likeness)]
         held = held_of(items, self._histories(items, known_us), known_us, names)
+        places = {known.memory.memory_id: known.memory.scope for known in items} if one_person else {}
+        for scope, groups in one_person.items():
+            told_as_one([one for one in held if places[one.statement.id] == scope], groups, question)
         likeness.ids = {one.fact.text: one.statement.id for one in held}
         facts = recalled(question, held, as_of_us, self._tables, likeness, self._figures)
-        withheld = {known.memory.said_at_us for known in items if known.memory.status in WITHHELD}
-        said = [
-            one
-            for one in self._said(question, grammar, scopes, names, present_us(self._clock), zone)
-            if one.said_at_us <= known_us and one.said_at_us not in withheld
-        ]
-        answer, missing = self._answer(facts, said, held, question, grammar, as_of_us)
+        found = self._said(question, grammar, scopes, names, present_us(self._clock), zone)
+        said = self._readable([one for one in found if one.said_at_us <= known_us], items, known_us)
+        # The reader knows nobody by two names: of them the rules tell.
+        reader = self._reader if all(one is question for one in by_names.values()) else None
+        answer, missing = self._answer(facts, said, held, question, grammar, as_of_us, reader)
         result = context_pb2.RecallResult(language=grammar.code, degraded=dict.fromkeys([*likeness.degraded, *missing]))
         self._tell(result, _once(answer.facts), {known.memory.memory_id: known for known in items}, known_us)
         self._tell_words(result, answer)
         return result
 
+    def _readable(self, said: Sequence[Utterance], items: Sequence[Known], known_us: int) -> list[Utterance]:
+        """Those of the messages about whose statements nobody has decided otherwise."""
+        over = taken_back(items)
+        left = [one for one in said if one.said_at_us not in over]
+        bounds = withheld(items, known_us) if left else {}
+        if not bounds:
+            return left
+        events = events_of(bounds, self._store.evidence(list(bounds)))
+        # An edited message proves by the event of its edit, too.
+        rest = self._store.evidence([one.id for one in left])
+        return [one for one in left if events.isdisjoint(proof.event_id for proof in rest[one.id])]
+
     def _answer(
         self, facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, grammar: Grammar,
-        as_of_us: int,
+        as_of_us: int, reader: Reader | None,
     ) -> tuple[Answer, list[str]]:  # fmt: skip
         """The answer, and who should have been asked for it and was away: then it is that of the rules."""
         try:
-            return answer_of(facts, said, held, question, grammar, as_of_us, self._reader), []
+            return answer_of(facts, said, held, question, grammar, as_of_us, reader), []
         except AicoMemoryError as error:
             return answer_of(facts, said, held, question, grammar, as_of_us, None), [f"model: {error.code}"]
 

@@ -23,10 +23,15 @@ _FROM_PEOPLE = "user_message"
 _NO_STATEMENTS = frozenset({"system_content", "xml_block", "code", "prompt_injection"})
 
 
-def _believes(policy: WritePolicy) -> bool:
-    """Whether what is said holds as it stands: nobody has to approve anything, and nothing is kept out."""
+def _believes(policy: WritePolicy, confidence: float) -> bool:
+    """Whether what is said holds as it stands, with the confidence (0..1) of one message's wording.
+
+    Nobody has to approve anything, and nothing is kept out.
+    """
     restricted = policy.require_approval_kinds or policy.kinds or policy.read_only or not policy.write_enabled
-    return policy.mode == MODES[0] and not restricted
+    # A message by itself is one proof.
+    enough = policy.min_evidence <= 1 and policy.min_confidence <= confidence
+    return policy.mode == MODES[0] and enough and not restricted
 
 
 def _shares(memory: Memory, keys: Sequence[str], grammar: Grammar) -> bool:
@@ -51,7 +56,8 @@ class SaidAlike:
         """Their messages in the scopes that may be believed as they stand, the oldest first."""
         slot = slot_of(question, grammar)
         # Where somebody has to approve what is believed, nothing is taken from what was merely said.
-        own = tuple(scope for scope in scopes if _believes(self._policing.effective(self._store, scope)))
+        policies = {scope: self._policing.effective(self._store, scope) for scope in scopes}
+        own = tuple(scope for scope, policy in policies.items() if _believes(policy, self._settings.wording_confidence))
         if (slot is None and not self._settings.reader) or not own or not self._settings.messages:
             return []
         keys = slot.keys if slot is not None else tuple(sorted(question.words))

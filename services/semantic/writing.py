@@ -11,7 +11,10 @@ from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.formation.entities import extract_entities
 from aico_memory.domain.formation.language import guess_language
 from aico_memory.domain.gate.explain import explanation
+from aico_memory.domain.lifecycle import withdrawn
 from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope
+from aico_memory.domain.sleep.derived import is_derived
+from aico_memory.domain.temporal.evolution import differences
 from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import derive_id
 from aico_memory.log import get_logger
@@ -94,6 +97,7 @@ class Writing:
         try:
             with transaction.attempt():
                 self._gating.take(transaction, prepared)
+                _follow_deletion(transaction, prepared.said)
         except _OF_THE_STATEMENT as error:
             if isinstance(error, AicoMemoryError) and error.code not in _CLASHES:
                 raise
@@ -148,6 +152,31 @@ class Writing:
         return True
 
 
+def _follow_deletion(transaction: SemanticTransaction, said: Said) -> None:
+    """What a person deleted had been said in this message, too, which arrives only now: its record goes as the others went."""
+    told = transaction.known(transaction.items_of_event(said.event_id.bytes), [said.scope])
+    record = next((one.memory for one in told if one.memory.kind == RECORD), None)
+    gone = any(one.memory.status == "invalid" and one.memory.variant_of is None for one in told if not is_derived(one.memory))
+    if record is None or record.status == "invalid" or not gone:
+        return
+    after, at_us, reason = withdrawn(record, said.occurred_us), said.occurred_us, "what it says was deleted"
+    transaction.replace(after, None, said.sequence)
+    for change in differences(record, after, at_us, said.event_id.bytes, reason):
+        transaction.add_evolution(change)
+    announce(
+        transaction,
+        said.event_id,
+        at_us,
+        said.owner,
+        said.scope,
+        "invalidated",
+        [record.memory_id],
+        reason,
+        "delete",
+        ordinal=1,
+    )
+
+
 def ask_for_maintenance(transaction: SemanticTransaction, event: Event) -> None:
     """Remember that the indexes are to be checked or rebuilt; the indexer does it."""
     message = event.message
@@ -156,12 +185,12 @@ def ask_for_maintenance(transaction: SemanticTransaction, event: Event) -> None:
 
 def announce(
     transaction: SemanticTransaction, cause: uuid.UUID, at_us: int, user: str, scope: Scope, action: str,
-    memory_ids: Sequence[bytes], reason: str, act: str = "",
+    memory_ids: Sequence[bytes], reason: str, act: str = "", ordinal: int = 0,
 ) -> None:  # fmt: skip
-    """News of what an event itself did to records and items, once an event."""
+    """News of what an event itself did to records and items; `ordinal` tells them apart where it did several things."""
     changed = semantic_pb2.Changed(
         action=action, memory_ids=[id_text(one) for one in memory_ids], reason=reason, scope=scope_message(scope), act=act,
         event_id=cause.bytes,
     )  # fmt: skip
-    event_id = derive_id(cause, "changed")
+    event_id = derive_id(cause, "changed", ordinal)
     transaction.emit(make_record(changed, event_id=event_id, occurred_us=at_us, user=user, causation_id=cause))

@@ -574,6 +574,7 @@ class Candidates(_message.Message):
     LANGUAGE_FIELD_NUMBER: _builtins.int
     SETTLED_FIELD_NUMBER: _builtins.int
     TURNS_US_FIELD_NUMBER: _builtins.int
+    WITHDRAWN_FIELD_NUMBER: _builtins.int
     similarities: _builtins.bytes
     """Cosine of each two records in hundredths, one signed byte each, row by row; empty where vectors are missing."""
     model: _builtins.str
@@ -610,6 +611,10 @@ class Candidates(_message.Message):
     def timings(self) -> _containers.RepeatedCompositeFieldContainer[_semantic_pb2.StageTiming]: ...
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def withdrawn(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """Ids of records that a person deleted, whose words stand in no context; told with the hot tier, the last received first."""
+
     def __init__(
         self,
         *,
@@ -628,10 +633,11 @@ class Candidates(_message.Message):
         language: _builtins.str = ...,
         settled: _builtins.int = ...,
         turns_us: _builtins.int = ...,
+        withdrawn: _abc.Iterable[_builtins.bytes] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "entities", b"entities", "facts", b"facts", "hot", b"hot", "language", b"language", "lists", b"lists", "model", b"model", "reached", b"reached", "records", b"records", "settled", b"settled", "similarities", b"similarities", "timings", b"timings", "together", b"together", "traits", b"traits", "turns_us", b"turns_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "entities", b"entities", "facts", b"facts", "hot", b"hot", "language", b"language", "lists", b"lists", "model", b"model", "reached", b"reached", "records", b"records", "settled", b"settled", "similarities", b"similarities", "timings", b"timings", "together", b"together", "traits", b"traits", "turns_us", b"turns_us", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
+from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.memory import OPEN, Scope
 from aico_memory.errors import InvalidMessage
 
@@ -95,6 +96,11 @@ def named(entity: Entity, alias: str) -> Entity:
     """With one more name; a name that differs in case, accents of form or punctuation only is not a new one."""
     known = {normalise_fact_key(name) for name in entity.names}
     return entity if normalise_fact_key(alias) in known else replace(entity, aliases=(*entity.aliases, alias))
+
+
+def is_speaker(entity: Entity) -> bool:
+    """Whether it is a person whose own word the items of the scope are."""
+    return entity.name == SPEAKER or entity.name.startswith(f"{SPEAKER}:")
 
 
 def fits(one: str, other: str) -> bool:

@@ -59,3 +59,6 @@ class RetrievalReads(Protocol):
 
     def around(self, memory: Memory, limit: int) -> tuple[list[Memory], list[Memory]]:
         """Records of the same scope and conversation said before and after it, nearest first, at most `limit` each."""
+
+    def withdrawn(self, scopes: Sequence[Scope], limit: int) -> list[bytes]:
+        """Ids of records that were deleted, those received last first."""

@@ -31,7 +31,8 @@ ON CONFLICT (entity_id) DO UPDATE SET type = excluded.type, body = excluded.body
 _PUT_EDGE = """
 INSERT INTO edge (edge_id, scope_no, owner, subject, object, single_valued, confidence, source, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (edge_id) DO UPDATE SET confidence = excluded.confidence, body = excluded.body
+ON CONFLICT (edge_id) DO UPDATE SET subject = excluded.subject, object = excluded.object,
+single_valued = excluded.single_valued, confidence = excluded.confidence, body = excluded.body
 """
 
 

@@ -20,6 +20,7 @@ _HOT = (
     "AND max(m.updated_at_us, m.last_referenced_us) >= ?) "
     "ORDER BY m.kind = 'constraint' AND m.pinned DESC, m.utility DESC, m.access_count DESC, m.memory_id LIMIT ?"
 )
+_WITHDRAWN = "m.status = 'invalid' AND m.kind = 'record' ORDER BY m.received_at_us DESC, m.memory_id"
 _SOURCES = """
 SELECT e.at_us, e.event_id, e.method, e.memory_id, e.confidence, e.role, e.said_at_us, e.session_id, e.detail
 FROM json_each(?) j CROSS JOIN evidence e ON e.memory_id = unhex(j.value) WHERE e.method <> 'replay'
@@ -121,6 +122,14 @@ class SqlRetrieval:
     def around(self, memory: Memory, limit: int) -> tuple[list[Memory], list[Memory]]:
         values = [*memory.scope, memory.session_id, memory.memory_id, memory.said_at_us, memory.memory_id, limit]
         return self._memories_where(_BEFORE, values), self._memories_where(_AFTER, values)
+
+    def withdrawn(self, scopes: Sequence[Scope], limit: int) -> list[bytes]:
+        scoped, values = rows.within(scopes)
+        clause = (
+            f"WHERE {scoped} AND m.status = 'invalid' AND m.kind = 'record' ORDER BY m.received_at_us DESC, m.memory_id LIMIT ?"
+        )
+        with self._database.read() as connection:
+            return [row[0] for row in connection.execute(f"SELECT m.memory_id FROM memory m {clause}", [*values, limit])]
 
     def _memories_where(self, clause: str, values: Sequence[object]) -> list[Memory]:
         with self._database.read() as connection:

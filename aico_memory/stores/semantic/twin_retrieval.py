@@ -73,3 +73,12 @@ class TwinRetrieval:
         before = sorted((entry for entry in beside if entry[:2] < own), key=lambda entry: (-entry[0], -entry[1]))
         after = sorted((entry for entry in beside if entry[:2] > own), key=lambda entry: entry[:2])
         return [entry[2] for entry in before[:limit]], [entry[2] for entry in after[:limit]]
+
+    def withdrawn(self, scopes: Sequence[Scope], limit: int) -> list[bytes]:
+        found = [
+            one
+            for one in self._store.tables.memories.values()
+            if one.scope in scopes and one.kind == RECORD and one.status == "invalid"
+        ]
+        found.sort(key=lambda one: (-one.received_at_us, one.memory_id))
+        return [one.memory_id for one in found[:limit]]

@@ -52,9 +52,11 @@ class Held(Tiers):
         return semantic_pb2.MemoryPage(records=[self.record(one) for one in self.recorded])
 
     def get(self, message: Any, user: str) -> semantic_pb2.MemoryPage:
-        return semantic_pb2.MemoryPage(
-            records=[self.record(one) for one in self.recorded if memory_id(one) in message.memory_ids]
-        )
+        known = [one for one in (*self.recorded, *self.deleted) if memory_id(one) in message.memory_ids]
+        page = semantic_pb2.MemoryPage(records=[self.record(one) for one in known])
+        for one, record in zip(known, page.records, strict=True):
+            record.status = "invalid" if one in self.deleted else record.status
+        return page
 
     def all_skills(self, message: Any, user: str) -> behavioral_pb2.SkillsPage:
         return behavioral_pb2.SkillsPage(skills=self.skills)
@@ -190,6 +192,14 @@ def test_one_search_finds_all_layers_and_what_ties_them(handlers: ContextHandler
     assert {hit.layer for hit in only.hits} == {"L2"}
     with pytest.raises(InvalidMessage, match="L9"):
         ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L9"]))
+
+
+def test_a_message_whose_record_was_deleted_is_found_in_no_layer(handlers: ContextHandlers, tiers: Held) -> None:
+    gone = tiers.say("I like green tea", turn=True, recorded=False)
+    said = tiers.say("I like black tea", turn=True, recorded=False)
+    tiers.deleted.append(gone)
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
+    assert [hit.id for hit in answer.hits] == [str(said)]
 
 
 def test_a_layer_that_is_away_is_named(handlers: ContextHandlers, tiers: Held, link: TwinLink) -> None:

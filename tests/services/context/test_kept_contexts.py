@@ -166,3 +166,16 @@ def test_searches_are_not_kept_where_it_is_switched_off(tiers: Tiers, link: Twin
     assert not search(built, "bicycle").cached and not search(built, "bicycle").cached
     assert not context(built, "bicycle").cached and context(built, "bicycle").cached
     built.close()
+
+
+def test_a_turn_whose_record_was_deleted_stands_in_no_context(handlers: ContextHandlers, tiers: Tiers) -> None:
+    tiers.say("I went to the market", turn=True, recorded=False)
+    gone = tiers.say("My favourite tea is Earl Grey", turn=True, recorded=False)
+    tiers.deleted.append(gone)
+    for question in ("What is my favourite tea?", "hello", "Which tea do I like?"):
+        # What is at hand is asked for once: the ids stay with it.
+        answer = context(handlers, question, session_id="s")
+        assert "Earl Grey" not in answer.text and "market" in answer.text
+    dated = context(handlers, "What is my favourite tea?", session_id="s", as_of_us=1_770_000_000_000_000)
+    assert "Earl Grey" not in dated.text
+    assert [message.hot for message in tiers.asked].count(True) == 2

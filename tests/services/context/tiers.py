@@ -37,6 +37,8 @@ class Tiers:
     texts: dict[uuid.UUID, str] = field(default_factory=dict)
     turns: list[uuid.UUID] = field(default_factory=list)
     recorded: list[uuid.UUID] = field(default_factory=list)
+    # Whose records were deleted.
+    deleted: list[uuid.UUID] = field(default_factory=list)
     # Items beside the records, how well they match, the hot ones, and what answers.
     items: list[semantic_pb2.MemoryRecord] = field(default_factory=list)
     item_score: float = 0.9
@@ -147,6 +149,7 @@ class Tiers:
         for record in [*self.items, *self.hot]:
             answer.records.append(record)
         answer.hot.extend(record.memory_id for record in self.hot if message.hot)
+        answer.withdrawn.extend(uuid.UUID(memory_id(one)).bytes for one in self.deleted if message.hot)
         answer.facts.extend(self.facts)
         if self.items:
             answer.lists.add(

@@ -110,3 +110,13 @@ def test_items_are_found_by_the_events_that_they_rest_on(store, retrieval):
     over, holds = Made("superseded", 5, 5, 9), Made("active", 6, 6, a_memory(2).valid_until_us)
     assert found == {first: [over, holds], second: [holds]}
     assert retrieval.made_of([first], []) == {}
+
+
+def test_deleted_records_are_told_those_received_last_first(store, retrieval):
+    for number, received_at_us in ((1, 10), (2, 30), (3, 20)):
+        add(store, a_memory(number, kind="record", status="invalid", received_at_us=received_at_us))
+    add(store, a_memory(4, kind="record"))
+    add(store, a_memory(5, scope=BEN, kind="record", status="invalid"))
+    put(store, 6, kind="fact", status="invalid")
+    assert retrieval.withdrawn([ADA], 9) == [a_memory(one).memory_id for one in (2, 3, 1)]
+    assert retrieval.withdrawn([ADA], 1) == [a_memory(2).memory_id] and retrieval.withdrawn([], 9) == []
