@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 
@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _told(error: Exception) -> str:
+    """What is wrong, with the option or argument that it is about."""
     # What is missing has no message of its own: it is made where it is shown.
-    shown = getattr(error, "format_message", None)
-    said = str(shown() if shown else error) or str(getattr(error, "message", ""))
+    shown: Callable[[], str] | None = getattr(error, "format_message", None)
+    said = (shown() if shown is not None else str(error)) or str(getattr(error, "message", ""))
     return " ".join(said.split()).rstrip(".") or "A command is missing"

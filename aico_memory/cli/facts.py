@@ -134,6 +134,8 @@ def _print_facts(face: Face, found: dict[str, Any]) -> None:
         face.out.print(f"{value}{escape(fact['memory'])}")
         span = f"{fact['valid_from'] or 'open'} to {fact['valid_until'] or 'open'}"
         face.out.print(f"    [dim]{span}  confidence {fact['confidence']:.2f}  {fact['id']}[/]")
+    if found["degraded"]:
+        face.err.print(f"[yellow]degraded[/]  {escape(', '.join(found['degraded']))}")
 
 
 def _print_explanation(face: Face, found: dict[str, Any]) -> None:

@@ -105,12 +105,12 @@ class Disclosure(TypedDict):
 
 
 class Link(TypedDict):
-    """A tie to another layer; `present` False: its other end was not found."""
+    """A tie to another layer; `present` False: its other end was not found, None: whoever knows did not answer."""
 
     layer: str
     id: str
     what: str
-    present: bool
+    present: bool | None
 
 
 class UnifiedHit(TypedDict):

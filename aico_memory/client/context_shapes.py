@@ -168,7 +168,10 @@ def _beside(one: context_pb2.Neighbour) -> Beside:
 
 
 def _links(links: Iterable[context_pb2.LayerLink]) -> list[Link]:
-    return [{"layer": link.layer, "id": link.id, "what": link.what, "present": link.present} for link in links]
+    return [
+        {"layer": link.layer, "id": link.id, "what": link.what, "present": None if link.unknown else link.present}
+        for link in links
+    ]
 
 
 def _timings(timings: Iterable[semantic_pb2.StageTiming]) -> dict[str, float]:

@@ -111,9 +111,9 @@ class ContextVerbs:
 
         `search` tells what there is (about 50 tokens each), `timeline` how it came about (about 200), `detail`
         everything (about 500). Give a `query`, or the ids of what was found at a lesser depth, never both. Filters and times
-        as for search, of a query only; `top_k` None is the configured number (`context.search_default`);
+        as for search, of a query only, and so is `top_k`: None is the configured number (`context.search_default`);
         with `{"kind": "outcome"}` outcomes of suggestions are told instead, `status` filters by what became of them, and `tag`
-        by their tags (all must be there); memories have no tags.
+        by their tags (all must be there); memories have no tags. Raises NotFound where any of the ids is unknown.
         """
         if depth not in DEPTHS:
             raise InvalidMessage(f"depth is {depth!r}; allowed are {', '.join(DEPTHS)}")
@@ -121,6 +121,8 @@ class ContextVerbs:
             raise InvalidMessage("Give a query, or memory_ids of what was found")
         if query and memory_ids:
             raise InvalidMessage("Both query and memory_ids are given", "Give a query, or the ids of what it found.")
+        if memory_ids and top_k is not None:
+            raise InvalidMessage("top_k bounds what a query finds; memory_ids name all of it", "Give the ids alone.")
         user = self._session.user(user_id)
         chosen = checked_filters(filters, outcomes=True)
         outcomes = list(chosen.kinds) == [OUTCOME]

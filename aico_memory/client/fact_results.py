@@ -11,6 +11,7 @@ class Fact(TypedDict):
     """What answers a question. Times are ISO 8601 with zone, None where open."""
 
     id: str
+    # The text; of a long one what stands around the value.
     memory: str
     # The shortest phrase of the object as it was said; None where there is none.
     value: str | None
@@ -25,6 +26,8 @@ class Recall(TypedDict):
     """What answers a question and was true then; empty where nothing was."""
 
     results: list[Fact]
+    # What could not be asked, "who: why"; the answer is then what the others say.
+    degraded: list[str]
 
 
 class Neighbour(TypedDict):

@@ -39,7 +39,8 @@ def recall_shape(result: context_pb2.RecallResult) -> Recall:
                 "evidence": [id_text(event) for event in fact.evidence],
             }
             for fact in result.results
-        ]
+        ],
+        "degraded": list(result.degraded),
     }
 
 

@@ -70,9 +70,10 @@ class FactVerbs:
     ) -> Recall:
         """What answers a question (English, German or Turkish) and was true at `as_of`, None being now.
 
-        `{"results": [{"id", "memory", "value", "valid_from", "valid_until", "confidence", "evidence"}]}`: normally one,
-        several where several hold at once, none where nothing was true then. `value` is the shortest phrase as it was
-        said, None where there is none; `valid_from` and `valid_until` are None where open; `evidence` are event ids.
+        `{"results": [{"id", "memory", "value", "valid_from", "valid_until", "confidence", "evidence"}], "degraded"}`:
+        normally one, several where several hold at once, none where nothing was true then. `value` is the shortest phrase
+        as it was said, None where there is none; `memory` is the text, of a long one what stands around the value;
+        `valid_from` and `valid_until` are None where open; `evidence` are event ids; `degraded`: who could not be asked.
         `known_as_of`: by what had been said then, whenever it arrived. Reads the user's own facts, and those of the
         group and project that are named. Raises InvalidMessage, NaiveTime.
         """
@@ -293,22 +294,28 @@ class FactVerbs:
         project_id: str | None = None,
         event_id: str | uuid.UUID | None = None,
     ) -> MemoryPage:
-        """Say whether memories helped: their utility moves towards 1 or 0, once an event. Unknown ones are left out."""
+        """Say whether memories helped: their utility moves towards 1 or 0, once an event.
+
+        What holds no longer and what is no item has none and is left out. Raises NotFound where any of them is unknown.
+        """
         user = self._session.user(user_id)
         named = [memory_ids] if isinstance(memory_ids, str) else list(memory_ids)
         judged = write_path_pb2.MemoriesJudged(
             user_id=user,
             memory_ids=[str(checked_id(one, "memory_ids")) for one in named],
-            helpful=bool(helpful),
+            helpful=checked_flag(helpful, "helpful"),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
         identifier = None if event_id is None else checked_id(event_id, "event_id")
 
-        async def stands(_: uuid.UUID) -> semantic_pb2.MemoryPage:
+        async def stands(_: uuid.UUID) -> semantic_pb2.MemoryPage | None:
             scopes = checked_scopes(user, group_id, project_id)
             get = semantic_pb2.GetMemory(user_id=user, memory_ids=judged.memory_ids, scopes=scopes)
             found: semantic_pb2.MemoryPage = await self._session.ask(get, user)
+            if len(found.records) < len(set(judged.memory_ids)):
+                # It was refused: whoever gives it again hears why.
+                return None
             judges = [record for record in found.records if record.status == "active" and record.kind != "record"]
             return semantic_pb2.MemoryPage(records=judges)
 

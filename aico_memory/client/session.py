@@ -169,7 +169,7 @@ class Session:
     async def ask(self, message: Message, user: str = "", seconds: float | None = None) -> Any:
         """Ask a worker; its decoded answer or its typed error."""
         seconds = self.settings.request_seconds if seconds is None else seconds
-        return await self._bounded(self.link.request(message, user=user, timeout=seconds), seconds, topic_of(message).name)
+        return await self._bounded(self.link.request(message, user=user, timeout=seconds), seconds, _asked(topic_of(message)))
 
     async def command(
         self,
@@ -203,7 +203,7 @@ class Session:
                 look = partial(self._recovered, recover, given, topic, acknowledged, again)
             else:
                 look = again
-            answer = await self._awaited(waiting, look, pause, deadline, topic.name)
+            answer = await self._awaited(waiting, look, pause, deadline, _asked(topic))
         return answer
 
     async def _awaited(
@@ -308,6 +308,11 @@ class Session:
 
     def _late(self, about: str) -> AicoMemoryError:
         return self.link.trouble or DeadlineExceeded(f"No answer to {about} in time")
+
+
+def _asked(topic: Topic) -> str:
+    """What was asked, and whose answer is missing."""
+    return f"{topic.name} from {topic.owner}"
 
 
 def _unsure(error: AicoMemoryError, event_ids: Sequence[uuid.UUID]) -> AicoMemoryError:

@@ -81,11 +81,14 @@ def checked_id(value: object, what: str) -> uuid.UUID:
 
 
 def moment_us(value: object, what: str) -> int:
-    """Unix microseconds of an ISO 8601 text with zone or an aware datetime; 0 for None."""
+    """Unix microseconds of an ISO 8601 text with zone or an aware datetime; 0 for None.
+
+    1970 itself, whose 0 the contracts use for none, is taken a microsecond later, wherever it is named.
+    """
     if value is None:
         return 0
     try:
-        moment = to_us(value if isinstance(value, datetime) else parse_time(checked_text(value, "The time")))
+        moment = to_us(value if isinstance(value, datetime) else parse_time(checked_text(value, "The time"))) or 1
     except InvalidMessage as error:
         raise type(error)(f"{what}: {error.detail}", error.mend) from None
     except OverflowError:

@@ -34,5 +34,8 @@ class RecallSettings(Section):
         0.0, ge=-1, le=1,
         description="How much likelier right than the rules the reader must be for its answer to stand. 1: rules alone.",
     )  # fmt: skip
+    memory_characters: int = Field(
+        500, ge=50, le=1_000_000, description="Longest text of an answer; of a longer one what stands around the value."
+    )
     model_seconds: float = Field(2.0, gt=0, le=60, description="Wait for the model, where the wording does not decide, in s.")
     reports: int = Field(1000, ge=1, le=100_000, description="Reports of use that may wait; the rest is dropped.")

@@ -15,7 +15,7 @@ from aico_memory.domain.context.deadlines import total_time
 from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.plan import SEMANTIC
 from aico_memory.domain.retrieval.budget import ELLIPSIS
-from aico_memory.errors import InvalidMessage
+from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
@@ -29,6 +29,8 @@ from services.context.tiers import Stopwatch, TierHealth, Tiers
 DEPTHS = ("search", "timeline", "detail")
 _DAY_US = 86_400_000_000
 _COUNTED = 100_000
+# Unknown ids that an error names.
+_NAMED = 3
 
 
 class Disclosing:
@@ -47,13 +49,21 @@ class Disclosing:
         self._answers = answers
 
     def disclose(self, event: Event) -> context_pb2.Disclosed:
-        """Raises InvalidMessage for an unknown depth, where nothing says what is meant, and for what would not be heeded."""
+        """Raises InvalidMessage for an unknown depth, where nothing says what is meant, and for what would not be heeded.
+
+        NotFound where any of the ids is of no memory that whoever asks may see.
+        """
         request: context_pb2.DiscloseRequest = event.message
         _check(request)
+        if len(request.memory_ids) > self._settings.search_limit:
+            raise InvalidMessage(
+                f"{len(request.memory_ids)} memory_ids are given; at most {self._settings.search_limit} are taken",
+                "Ask in several steps.",
+            )
         watch = Stopwatch()
         answer = context_pb2.Disclosed(tokenizer=self._counter.name)
         if asks_for_outcomes(request):
-            disclose_outcomes(self._tiers(event, watch), request, self._clock.now_us(), answer)
+            disclose_outcomes(self._tiers(event, watch, self._settings.deadline_ms), request, self._clock.now_us(), answer)
             answer.timings.extend(timings(watch))
             return answer
         ticket = self._answers.ticket(request) if self._settings.cache.searches else None
@@ -78,20 +88,28 @@ class Disclosing:
         settled: int | None = NOT_ASKED
         turns_us = 0
         records: Sequence[semantic_pb2.MemoryRecord] = ()
+        whole_ms: float = self._settings.deadline_ms
         if not request.memory_ids:
-            found, settled, turns_us = self._searching.found(event, _as_search(request), watch)
+            kept_ms = 0.0
+            if request.depth != "search":
+                # What is around them is asked for after the search, which may wait for the model all the time it has.
+                whole_ms = self._searching.time(event)
+                kept_ms = min(self._settings.deadline_ms, whole_ms / 2)
+            found, settled, turns_us = self._searching.found(event, _as_search(request), watch, kept_ms)
             scores = {hit.record.memory_id: hit.score for hit in found.hits}
             records = [hit.record for hit in found.hits]
             answer.degraded.extend(found.degraded)
         if request.depth == "search" and not request.memory_ids:
             answer.items.extend(self._snippet(record, scores[record.memory_id]) for record in records)
             answer.tokens_in_full = sum(self._cost(_plain(record)) for record in records)
-        else:
-            around = self._around(event, request, list(request.memory_ids) or list(scores), watch)
+        elif request.memory_ids or scores:
+            around = self._around(event, request, list(request.memory_ids) or list(scores), watch, whole_ms)
             if around is None:
-                answer.degraded.append(SEMANTIC)
+                answer.degraded.extend({SEMANTIC} - set(answer.degraded))
                 settled = None
             else:
+                if request.memory_ids and around.unknown:
+                    raise NotFound(f"The user has no memory {', '.join(around.unknown[:_NAMED])}")
                 settled = None if settled is None else min(settled, around.settled)
                 records = [one.record for one in around.found]
                 for one in around.found:
@@ -104,10 +122,10 @@ class Disclosing:
         return settled, records, turns_us
 
     def _around(
-        self, event: Event, request: context_pb2.DiscloseRequest, memory_ids: Sequence[str], watch: Stopwatch
+        self, event: Event, request: context_pb2.DiscloseRequest, memory_ids: Sequence[str], watch: Stopwatch, whole_ms: float
     ) -> context_pb2.Around | None:
         settings = self._settings
-        tiers = self._tiers(event, watch)
+        tiers = self._tiers(event, watch, whole_ms)
         question = context_pb2.AroundRequest(
             user_id=request.user_id, memory_ids=memory_ids[: settings.search_limit],
             scopes=questions.readable_scopes(request.user_id, request.group_id, request.project_id),
@@ -116,10 +134,10 @@ class Disclosing:
         found: context_pb2.Around | None = tiers.take(tiers.ask(SEMANTIC, request.depth, question, request.user_id))
         return found
 
-    def _tiers(self, event: Event, watch: Stopwatch) -> Tiers:
+    def _tiers(self, event: Event, watch: Stopwatch, whole_ms: float) -> Tiers:
         settings = self._settings
         allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
-        total = total_time(settings.deadline_ms, allowance)
+        total = total_time(whole_ms, allowance)
         reserve = min(settings.reserve_ms, total / 4)
         return Tiers(self._link, self._health, watch, total=total, reserve=reserve, probe=settings.probe_ms)
 
@@ -141,9 +159,12 @@ class Disclosing:
             longest = self._settings.snippet_characters
             for beside in (*item.before, *item.after):
                 beside.text = _cut(beside.text, longest)
-            # What made it is known; what changed since tells how it came about.
             del item.changes[:]
             item.changes.extend(change for change in one.changes if change.what in _TOLD)
+            for change in item.changes:
+                if change.what == "created" and change.new_value == item.text:
+                    # Its text stands there already.
+                    change.new_value = _cut(change.new_value, longest)
         return item
 
     def _snippet(self, record: semantic_pb2.MemoryRecord, score: float) -> context_pb2.DisclosedItem:
@@ -168,7 +189,7 @@ class Disclosing:
 
 
 # Changes that tell what was true, in `timeline`.
-_TOLD = frozenset({"text", "status", "valid_from_us", "valid_until_us", "tier"})
+_TOLD = frozenset({"created", "text", "status", "valid_from_us", "valid_until_us", "tier"})
 
 
 def _check(request: context_pb2.DiscloseRequest) -> None:
@@ -192,6 +213,8 @@ def _check(request: context_pb2.DiscloseRequest) -> None:
             "as_of, known_as_of and filters choose among what a query finds; memory_ids name it already",
             "Give a query with them, or the ids alone.",
         )
+    if request.memory_ids and request.top_k:
+        raise InvalidMessage("top_k bounds what a query finds; memory_ids name all of it", "Give the ids alone.")
 
 
 def _as_search(request: context_pb2.DiscloseRequest) -> context_pb2.SearchRequest:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from aico_memory.contracts.v1 import context_pb2, outcomes_pb2
 from aico_memory.domain.context.plan import BEHAVIORAL
+from aico_memory.errors import NotFound
 from services.context.tiers import Tiers
 
 KIND = "outcome"
@@ -22,7 +23,7 @@ def disclose_outcomes(tiers: Tiers, request: context_pb2.DiscloseRequest, now_us
     """Fill the answer from the owner of outcomes; its tier is named as degraded where it says nothing.
 
     Status filters are the outcomes accepted, rejected, expired, superseded; tags must all be there. The text of each is what
-    is counted.
+    is counted. Raises NotFound for an id that is of no outcome of the user.
     """
     question = outcomes_pb2.OutcomesRequest(
         user_id=request.user_id, layer=LAYERS[request.depth], query=request.query[:2000], ids=request.memory_ids,
@@ -32,6 +33,9 @@ def disclose_outcomes(tiers: Tiers, request: context_pb2.DiscloseRequest, now_us
     asked = tiers.ask(BEHAVIORAL, request.depth, question, request.user_id)
     found: outcomes_pb2.Outcomes | None = tiers.take(asked)
     if found is None:
+        error = asked.future.exception() if asked.future.done() else None
+        if isinstance(error, NotFound):
+            raise error
         answer.degraded.append(f"{BEHAVIORAL}: {asked.refused}" if asked.refused else BEHAVIORAL)
         return
     answer.degraded.extend(found.degraded)

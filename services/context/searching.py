@@ -67,13 +67,16 @@ class Searching:
         answer.timings.extend(timings(watch))
         return answer
 
-    def found(self, event: Event, request: context_pb2.SearchRequest, watch: Stopwatch) -> Found:
-        """The same for a search that another request stands for; its times go to `watch`."""
+    def found(self, event: Event, request: context_pb2.SearchRequest, watch: Stopwatch, kept_ms: float = 0.0) -> Found:
+        """The same for a search that another request stands for; its times go to `watch`.
+
+        `kept_ms` of its time are left to what that request asks next.
+        """
         settings = self._settings
         top_k = min(request.top_k or settings.search_default, settings.search_limit)
         # What a search does does not depend on it.
         intent = self._routing.intent(request.query) if request.explain else ""
-        found = self._ask(event, request, top_k, watch)
+        found = self._ask(event, request, top_k, watch, kept_ms)
         if found is None:
             return Found(context_pb2.SearchResult(degraded=[SEMANTIC], intent=intent), None)
         answer = context_pb2.SearchResult(degraded=found.degraded, model=found.model, intent=intent)
@@ -97,11 +100,10 @@ class Searching:
         return Found(answer, found.settled, found.turns_us)
 
     def _ask(
-        self, event: Event, request: context_pb2.SearchRequest, limit: int, watch: Stopwatch
+        self, event: Event, request: context_pb2.SearchRequest, limit: int, watch: Stopwatch, kept_ms: float
     ) -> semantic_pb2.SemanticMatches | None:
         settings = self._settings
-        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
-        total = total_time(settings.search_deadline_ms, allowance)
+        total = self.time(event) - kept_ms
         reserve = min(settings.reserve_ms, total / 4)
         tiers = Tiers(
             self._link,
@@ -124,6 +126,11 @@ class Searching:
         if found is not None:
             self._note_model(found)
         return found
+
+    def time(self, event: Event) -> float:
+        """Milliseconds for a whole search, as configured or as whoever asks waits."""
+        allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
+        return total_time(self._settings.search_deadline_ms, allowance)
 
     def _note_model(self, found: semantic_pb2.SemanticMatches) -> None:
         if MODEL in found.degraded:

@@ -66,14 +66,21 @@ class Unified:
             remembered = list(found.hits)
             answer.degraded.extend(found.degraded)
         page: working_pb2.MessagePage | None = tiers.take(said)
-        known: behavioral_pb2.SkillsPage | None = tiers.take(skills) if skills else None
-        answer.degraded.extend(name for name, got in ((WORKING, page),) if got is None)
-        answer.degraded.extend(name for name, got in ((BEHAVIORAL, known),) if got is None and skills is not None)
         messages = readable_turns(page, request)
-        hits = [_memory_hit(hit, {message.event_id for message in messages}) for hit in remembered]
+        held = {message.event_id for message in messages} if page is not None else None
+        hits = [_memory_hit(hit, held) for hit in remembered]
+        missed = [WORKING] if page is None else []
         if "L0" in layers:
             said_hits = self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
-            hits += self._with_records(said_hits, request, tiers)
+            said_hits, told = self._with_records(said_hits, request, tiers)
+            if not told:
+                missed.append(SEMANTIC)
+            hits += said_hits
+        # Waited for last: nobody else's answer depends on it.
+        known: behavioral_pb2.SkillsPage | None = tiers.take(skills) if skills else None
+        if skills is not None and known is None:
+            missed.append(BEHAVIORAL)
+        answer.degraded.extend(name for name in missed if name not in answer.degraded)
         hits += self._best(request.query, top_k, (_skill_hit(skill) for skill in (known.skills if known is not None else ())))
         answer.hits.extend(sorted(hits, key=lambda hit: -hit.score))
         answer.timings.extend(timings(watch))
@@ -122,10 +129,9 @@ class Unified:
         for record in records:
             answer.memories += 1
             answer.links += len(record.sources)
-            if record.kind == "record":
-                recorded.add(record.memory_id)
+            recorded.add(record.memory_id)
             ends += [source.event_id for source in record.sources if len(source.event_id) == 16]
-        elsewhere = [end for end in dict.fromkeys(ends) if end not in held and _record_id(end) not in recorded]
+        elsewhere = [end for end in dict.fromkeys(ends) if end not in held and not recorded.intersection(_left_by(end))]
         gone, unknown = map(set, self._absent(elsewhere, tiers, user))
         answer.sound += sum(end not in gone and end not in unknown for end in ends)
         answer.dangling.extend(context_pb2.LayerLink(layer="L0", id=_text(end), what=RESTS_ON) for end in gone)
@@ -134,38 +140,40 @@ class Unified:
     def _absent(
         self, event_ids: Sequence[bytes], tiers: Tiers, user: str, place: tuple[str, str] = ("", "")
     ) -> tuple[list[bytes], list[bytes]]:
-        """Those of these events of which there is no record, and those of which long-term memory does not say.
+        """Those of these events that left nothing, and those of which long-term memory does not say.
 
         `place` is the group and the project in which they were said, "" for none.
         """
         absent: list[bytes] = []
         unknown: list[bytes] = []
         scopes = questions.readable_scopes(user, *place)
-        for at in range(0, len(event_ids), _PAGE):
-            part = event_ids[at : at + _PAGE]
-            asked = semantic_pb2.GetMemory(user_id=user, memory_ids=[_record_id(one) for one in part], scopes=scopes)
+        for at in range(0, len(event_ids), _PAGE // 2):
+            part = event_ids[at : at + _PAGE // 2]
+            ids = [left for one in part for left in _left_by(one)]
+            asked = semantic_pb2.GetMemory(user_id=user, memory_ids=ids, scopes=scopes)
             page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, user))
             if page is None:
                 unknown += part
                 continue
             there = {record.memory_id for record in page.records}
-            absent += [one for one in part if _record_id(one) not in there]
+            absent += [one for one in part if not there.intersection(_left_by(one))]
         return absent, unknown
 
     def _with_records(
         self, hits: Sequence[context_pb2.UnifiedHit], request: context_pb2.UnifiedRequest, tiers: Tiers
-    ) -> Sequence[context_pb2.UnifiedHit]:
-        """Whether a message's record is there does not depend on its being among what was found; deleted ones go."""
+    ) -> tuple[Sequence[context_pb2.UnifiedHit], bool]:
+        """Whether a message's record is there does not depend on its being among what was found; deleted ones go. With
+        False nobody says so."""
         unseen = [link for hit in hits for link in hit.links if not link.present]
         if not unseen:
-            return hits
+            return hits, True
         scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
         asked = semantic_pb2.GetMemory(user_id=request.user_id, memory_ids=[link.id for link in unseen], scopes=scopes)
         page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, request.user_id))
         status = {record.memory_id: record.status for record in page.records} if page is not None else {}
         for link in unseen:
-            link.present = link.id in status
-        return [hit for hit in hits if all(status.get(link.id) != "invalid" for link in hit.links)]
+            link.present, link.unknown = link.id in status, page is None
+        return [hit for hit in hits if all(status.get(link.id) != "invalid" for link in hit.links)], page is not None
 
     def _best(self, query: str, top_k: int, hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
         """By the share of the query's words that they hold."""
@@ -185,12 +193,16 @@ class Unified:
         )
 
 
-def _memory_hit(hit: semantic_pb2.SearchHit, held: set[bytes]) -> context_pb2.UnifiedHit:
+def _memory_hit(hit: semantic_pb2.SearchHit, held: Container[bytes] | None) -> context_pb2.UnifiedHit:
+    """`held`: the messages that are still there; None where nobody says which."""
     record = hit.record
     links = [
-        context_pb2.LayerLink(layer="L0", id=_text(source.event_id), what=RESTS_ON, present=source.event_id in held)
+        context_pb2.LayerLink(
+            layer="L0", id=_text(source.event_id), what=RESTS_ON, unknown=held is None,
+            present=held is not None and source.event_id in held,
+        )
         for source in record.sources
-    ]
+    ]  # fmt: skip
     return context_pb2.UnifiedHit(
         layer="L1", id=record.memory_id, kind=record.kind, text=record.text, score=hit.score, links=links,
         said_at_us=record.sources[0].said_at_us if record.sources else record.valid_from_us,
@@ -216,6 +228,11 @@ def _skill_hit(skill: behavioral_pb2.Skill) -> context_pb2.UnifiedHit:
 
 def _record_id(event_id: bytes) -> str:
     return str(derive_id(uuid.UUID(bytes=event_id), "record"))
+
+
+def _left_by(event_id: bytes) -> tuple[str, str]:
+    """What an event leaves in long-term memory: a message its record, an edit the version that it replaced."""
+    return _record_id(event_id), str(derive_id(uuid.UUID(bytes=event_id), "version"))
 
 
 def _text(event_id: bytes) -> str:

@@ -179,7 +179,7 @@ class Adjusting:
             return
         visible = transaction.known(wanted, readable(names, message.group_id, message.project_id))
         scopes = {one.memory.scope for one in visible if one.memory.status == "active" and one.memory.kind != RECORD}
-        if any(self._written_by(transaction, scope).read_only for scope in scopes):
+        if len(visible) < len(set(wanted)) or any(self._written_by(transaction, scope).read_only for scope in scopes):
             # The word was refused.
             return
         label = self._shown.label(

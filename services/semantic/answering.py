@@ -24,7 +24,7 @@ from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.candidates import Ranker
 from services.semantic.convert import (
     detail_message,
-    evolution_message,
+    history_of,
     id_bytes,
     present_us,
     record_message,
@@ -131,14 +131,8 @@ class Answering:
         if not found:
             raise NotFound(f"No memory {event.message.memory_id} of this user")
         memory = found[0]
-        changes = self._store.evolution(memory_id)
-        first_text = next((change.old_value for change in changes if change.what == "text"), memory.text)
         evidence = self._store.evidence([memory_id])[memory_id]
-        created = semantic_pb2.EvolutionRecord(
-            what="created", new_value=first_text, at_us=memory.created_at_us, reason=memory.kind,
-            cause_event_id=evidence[0].event_id if evidence else b"",
-        )  # fmt: skip
-        return semantic_pb2.MemoryHistory(changes=[created, *map(evolution_message, changes)])
+        return semantic_pb2.MemoryHistory(changes=history_of(memory, self._store.evolution(memory_id), evidence))
 
     def records(self, memories: Sequence[Memory]) -> list[semantic_pb2.MemoryRecord]:
         """Memories with their sources."""

@@ -23,7 +23,7 @@ from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import SemanticStore
 from aico_memory.stores.semantic.retrieval_port import HotTier, RetrievalReads, Sources
 from services.semantic.convert import (
-    evolution_message,
+    history_of,
     id_bytes,
     id_text,
     present_us,
@@ -160,7 +160,7 @@ class CandidateAnswers:
         return answer
 
     def around(self, event: Event) -> context_pb2.Around:
-        """Memories with their changes and what was said around them; unknown ids are left out."""
+        """Memories with their changes, creation first, and what was said around them; unknown ids are named."""
         request: context_pb2.AroundRequest = event.message
         settled = self._vouched()
         scopes = scopes_of(request.scopes, event.user, self._identity.names(event.user))
@@ -169,20 +169,22 @@ class CandidateAnswers:
         evidence = self._store.evidence([memory.memory_id for memory in memories])
         changes = self._store.histories([memory.memory_id for memory in memories])
         values = {one.memory.memory_id: one for one in self._store.known([memory.memory_id for memory in memories], scopes)}
-        answer, room = context_pb2.Around(settled=settled), _ANSWER_BYTES
+        unknown = [id_text(one) for one in dict.fromkeys(wanted).keys() - {memory.memory_id for memory in memories}]
+        answer, room = context_pb2.Around(settled=settled, unknown=sorted(unknown)), _ANSWER_BYTES
         for memory in memories:
             record = record_message(memory, evidence[memory.memory_id])
-            room -= record.ByteSize()
-            if room < 0 and answer.found:
-                break
             reading = values.get(memory.memory_id)
             if reading is not None:
                 record.subject, record.predicate, record.value = reading.subject, reading.predicate, reading.value
             before, after = self._beside(memory, evidence[memory.memory_id][:1], request.neighbours)
-            answer.found.add(
+            one = context_pb2.AroundOne(
                 record=record, before=before[::-1], after=after,
-                changes=[evolution_message(change) for change in changes[memory.memory_id]],
+                changes=history_of(memory, changes[memory.memory_id], evidence[memory.memory_id]),
             )  # fmt: skip
+            room -= one.ByteSize()
+            if room < 0 and answer.found:
+                break
+            answer.found.append(one)
         return answer
 
     def _beside(

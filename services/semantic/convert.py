@@ -130,6 +130,18 @@ def evolution_message(change: Evolution) -> semantic_pb2.EvolutionRecord:
     )  # fmt: skip
 
 
+def history_of(
+    memory: Memory, changes: Sequence[Evolution], evidence: Sequence[Evidence]
+) -> list[semantic_pb2.EvolutionRecord]:
+    """How a memory came to be as it is: its creation, then its changes."""
+    first_text = next((change.old_value for change in changes if change.what == "text"), memory.text)
+    created = semantic_pb2.EvolutionRecord(
+        what="created", new_value=first_text, at_us=memory.created_at_us, reason=memory.kind,
+        cause_event_id=evidence[0].event_id if evidence else b"",
+    )  # fmt: skip
+    return [created, *map(evolution_message, changes)]
+
+
 @lru_cache(4096)
 def id_text(memory_id: bytes | None) -> str:
     """A memory id as it goes to clients; "" for none."""

@@ -34,6 +34,8 @@ from services.semantic.writing import announce
 
 EDITABLE = ("active", "candidate", "shadow")
 _EXPLICIT = "user_explicit"
+# An edit's former text is kept under the id that this word makes of the edit's event.
+VERSION = "version"
 _LIFT = "Lift its anchor first (`pin --mutable`), then change it."
 
 
@@ -70,7 +72,7 @@ class Editing:
             return memory
         at_us = event.occurred_us
         former = replace(
-            memory, memory_id=derive_id(event.event_id, "version").bytes, status="superseded", invalidated_at_us=at_us,
+            memory, memory_id=derive_id(event.event_id, VERSION).bytes, status="superseded", invalidated_at_us=at_us,
             updated_at_us=at_us, superseded_by=memory.memory_id, version_of=memory.memory_id, pinned=False,
         )  # fmt: skip
         language = guess_language(message.text, self._rules.languages)

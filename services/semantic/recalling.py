@@ -21,6 +21,7 @@ from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.deciding import Answer, Reader, answer_of
+from aico_memory.domain.recall.excerpt import excerpt_around
 from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Utterance
@@ -145,15 +146,7 @@ class Recalling:
         for one in answer.words:
             said = one.utterance
             result.results.append(
-                _told(
-                    said.id,
-                    said.text,
-                    one.value,
-                    one.from_us,
-                    one.until_us,
-                    chance,
-                    evidence[said.id],
-                )
+                self._told(said.id, said.text, one.value, one.from_us, one.until_us, chance, evidence[said.id])
             )
 
     def _grammar(self, asked: str, language: str, scopes: Sequence[Scope]) -> Grammar | None:
@@ -204,22 +197,24 @@ class Recalling:
             rests_on = [entry for entry in evidence[one.statement.id] if entry.said_at_us <= known_us]
             memory = items[one.statement.id].memory
             result.results.append(
-                _told(memory.memory_id, one.fact.text, one.fact.value, one.from_us, one.until_us, memory.confidence, rests_on)
-            )
+                self._told(
+                    memory.memory_id, one.fact.text, one.fact.value, one.from_us, one.until_us, memory.confidence, rests_on
+                )
+            )  # fmt: skip
+
+    def _told(
+        self, memory_id: bytes, text: str, value: str, from_us: int, until_us: int, confidence: float,
+        rests_on: Sequence[Evidence],
+    ) -> context_pb2.RecalledFact:  # fmt: skip
+        return context_pb2.RecalledFact(
+            id=str(uuid.UUID(bytes=memory_id)), memory=excerpt_around(text, value, self._settings.memory_characters),
+            value=value, valid_from_us=from_us, valid_until_us=0 if until_us >= OPEN else until_us, confidence=confidence,
+            evidence=list(dict.fromkeys(entry.event_id for entry in rests_on)),
+        )  # fmt: skip
 
 
 def _run(told: model_pb2.WordRun) -> Run:
     return Run(told.first, told.last, told.chance, told.cut)
-
-
-def _told(
-    memory_id: bytes, text: str, value: str, from_us: int, until_us: int, confidence: float, rests_on: Sequence[Evidence]
-) -> context_pb2.RecalledFact:
-    return context_pb2.RecalledFact(
-        id=str(uuid.UUID(bytes=memory_id)), memory=text, value=value, valid_from_us=from_us,
-        valid_until_us=0 if until_us >= OPEN else until_us, confidence=confidence,
-        evidence=list(dict.fromkeys(entry.event_id for entry in rests_on)),
-    )  # fmt: skip
 
 
 class _Likeness:

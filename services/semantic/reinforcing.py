@@ -79,15 +79,17 @@ class Reinforcing:
         )  # fmt: skip
 
     def judge(self, transaction: SemanticTransaction, event: Event) -> semantic_pb2.MemoryPage:
-        """Move the utility of active items that the user may see; unknown and inactive ones are left out. Raises ReadOnly."""
+        """Move the utility of active items that the user may see; inactive ones are left out. Raises NotFound, ReadOnly."""
         message: write_path_pb2.MemoriesJudged = event.message
         names = self._identity.names(event.user)
         scopes = readable(names, message.group_id, message.project_id)
         page = semantic_pb2.MemoryPage()
         wanted = [id_bytes(one) for one in dict.fromkeys(message.memory_ids)]
-        found = [
-            one for one in transaction.known(wanted, scopes) if one.memory.status == "active" and one.memory.kind != RECORD
-        ]
+        visible = transaction.known(wanted, scopes)
+        missing = set(wanted) - {known.memory.memory_id for known in visible}
+        if missing:
+            raise NotFound(f"No memory {id_text(min(missing))} of this user")
+        found = [one for one in visible if one.memory.status == "active" and one.memory.kind != RECORD]
         for scope in dict.fromkeys(one.memory.scope for one in found):
             require_writable(self._policy(transaction, scope), scope)
         for known in found:

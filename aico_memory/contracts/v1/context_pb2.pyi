@@ -900,19 +900,25 @@ class Around(_message.Message):
 
     FOUND_FIELD_NUMBER: _builtins.int
     SETTLED_FIELD_NUMBER: _builtins.int
+    UNKNOWN_FIELD_NUMBER: _builtins.int
     settled: _builtins.int
     """Global sequence through which the answer knows everything."""
     @_builtins.property
     def found(self) -> _containers.RepeatedCompositeFieldContainer[Global___AroundOne]: ...
+    @_builtins.property
+    def unknown(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids under which whoever asks has no memory."""
+
     def __init__(
         self,
         *,
         found: _abc.Iterable[Global___AroundOne] | None = ...,
         settled: _builtins.int = ...,
+        unknown: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["found", b"found", "settled", b"settled"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["found", b"found", "settled", b"settled", "unknown", b"unknown"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -977,6 +983,7 @@ class RecalledFact(_message.Message):
     EVIDENCE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     memory: _builtins.str
+    """The text; of a long one what stands around the value."""
     value: _builtins.str
     """The shortest phrase of the object as it was said; empty where there is none."""
     valid_from_us: _builtins.int
@@ -1086,12 +1093,15 @@ class LayerLink(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     WHAT_FIELD_NUMBER: _builtins.int
     PRESENT_FIELD_NUMBER: _builtins.int
+    UNKNOWN_FIELD_NUMBER: _builtins.int
     layer: _builtins.str
     id: _builtins.str
     what: _builtins.str
     """rests_on | made | says"""
     present: _builtins.bool
     """The other end was found; false: it has expired, or was forgotten."""
+    unknown: _builtins.bool
+    """Nobody answered for the other end: `present` says nothing."""
     def __init__(
         self,
         *,
@@ -1099,10 +1109,11 @@ class LayerLink(_message.Message):
         id: _builtins.str = ...,
         what: _builtins.str = ...,
         present: _builtins.bool = ...,
+        unknown: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "layer", b"layer", "present", b"present", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "layer", b"layer", "present", b"present", "unknown", b"unknown", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from aico_memory.domain.formation.wording import plain_letters
+
 # Scripts that one language alone, or nearly, is written in; more specific ones first.
 _SCRIPTS = (
     ("ja", re.compile("[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9d]")),
@@ -44,7 +46,7 @@ class LanguageTable:
 
 def guess_language(text: str, table: LanguageTable) -> str:
     """ISO 639-1 code, or "" where nothing speaks for any language (a name, a number, one common word)."""
-    sample = unicodedata.normalize("NFC", text[:_SAMPLE])
+    sample = unicodedata.normalize("NFC", plain_letters(text[:_SAMPLE]))
     by_script = _by_script(sample)
     if by_script:
         return by_script

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.turkish_words import genitive, looks_finite, unpossessed
-from aico_memory.domain.formation.wording import lower_in
+from aico_memory.domain.formation.wording import lower_in, plain_letters
 
 _WORD = re.compile(r"[^\W\d_]+")
 _GROUPS = (
@@ -40,10 +40,11 @@ def choose_grammar(text: str, recent: Sequence[str], tables: FormationTables, la
     """The grammar of the language that is given or guessed; what was said before decides where the text does not."""
     if language:
         return tables.grammars.get(language)
+    text = plain_letters(text)
     scores = {code: _score(text, grammar) for code, grammar in tables.grammars.items()}
     for earlier in recent[-3:]:
         for code, grammar in tables.grammars.items():
-            scores[code] += _RECENT_WEIGHT * min(1.0, _score(earlier, grammar) / 4)
+            scores[code] += _RECENT_WEIGHT * min(1.0, _score(plain_letters(earlier), grammar) / 4)
     best = max(scores, key=lambda code: scores[code], default="")
     return tables.grammars[best] if best and scores[best] > 0 else None
 

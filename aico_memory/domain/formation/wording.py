@@ -9,6 +9,10 @@ from functools import lru_cache
 _APOSTROPHES = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "＇": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'}
 )
+# Marks of direction, soft hyphens and what has no width; the joiner only beside a letter, since it also joins emoji.
+_UNSEEN = re.compile("[\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|(?<=\\w)\u200d|\u200d(?=\\w)")
+# Letters, digits and stops in full width, and letters as mathematics writes them.
+_WIDE = re.compile("[\uff01\uff02\uff07\uff0c-\uff0e\uff10-\uff1b\uff1f\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff]+")
 _PASTED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"\s*(?:>|\|)")
 _QUOTATION = re.compile(r'"[^"\n]*"')
@@ -34,21 +38,24 @@ _DASHES = re.compile(r"\s+[-–—]+\s+|[–—]")
 # Stands for a comma where words are taken apart one by one.
 COMMA = "⸴"
 _CUT = re.compile(rf"\s*{COMMA}\s*|,\s+")
-# Zero-width spaces, soft hyphens, marks of direction and of the order of bytes.
-_NO_WIDTH = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff\u00ad"))
 _EDGES = ' \t,.;:!?…"()[]-–—*'
 
 
+def plain_letters(text: str) -> str:
+    """The text as it is read: without characters that show nothing, letters in full width as their plain forms."""
+    if text.isascii():
+        return text
+    return _WIDE.sub(lambda match: unicodedata.normalize("NFKC", match.group()), _UNSEEN.sub("", text))
+
+
 def even(text: str) -> str:
-    """NFC, one kind of apostrophe and quotation mark; letters are otherwise as they were written."""
-    return unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
+    """NFC of plain letters, one kind of apostrophe and quotation mark; letters are otherwise as they were written."""
+    return unicodedata.normalize("NFC", plain_letters(text)).translate(_APOSTROPHES)
 
 
 def readable(text: str) -> str:
-    """The beginning of a text, with what is endless in it shortened: gaps, empty lines, runs without a space; without
-    characters that have no width, which belong to no word."""
-    text = text.translate(_NO_WIDTH)
-    text = _EMPTY_LINES.sub("\n\n", _GAPS.sub(" ", text[:MOST_READ]))
+    """The beginning of a text in plain letters, what is endless in it shortened: gaps, empty lines, runs without a space."""
+    text = _EMPTY_LINES.sub("\n\n", _GAPS.sub(" ", plain_letters(text[:MOST_READ])))
     return _ENDLESS.sub(lambda match: match.group()[:KEPT_OF_RUN], text)
 
 

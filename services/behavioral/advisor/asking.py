@@ -91,7 +91,8 @@ class Asking:
             checked_outcome(name)
         library = self._library(event.user, bool(request.query) and not request.ids)
         candidates = [one for one in library.outcomes if _passes(one, request)]
-        limit = request.top_k or self._settings.top_k
+        # What is named is told whole.
+        limit = request.top_k or (len(candidates) if request.ids else self._settings.top_k)
         if request.ids:
             found = _by_ids(candidates, request.ids)
         elif request.query:

@@ -14,6 +14,7 @@ from aico_memory.domain.sleep.names import INDEX
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.ids import derive_id
 from aico_memory.stores.semantic.port import SemanticTransaction
+from services.semantic.editing import VERSION
 from services.semantic.graphing import Graphing
 from services.semantic.sleep.deriving import News, set_aside
 from services.semantic.sleep.phase import Outcome, Sample, Step
@@ -55,11 +56,16 @@ class UnifiedIndex:
         transaction: SemanticTransaction, step: Step, own: Sequence[Known], counts: Counter[str], samples: list[Sample],
         news: News,
     ) -> None:  # fmt: skip
-        """L1 → L0: the message of each proof has its record. A summary that rests on nothing is told no more."""
+        """L1 → L0: the message of each proof has its record, an edit the version that it replaced.
+
+        A summary that rests on nothing is told no more.
+        """
         proofs = {one.memory.memory_id: transaction.evidence(one.memory.memory_id) for one in own}
         messages = {proof.event_id for found in proofs.values() for proof in found if len(proof.event_id) == 16}
-        records = {derive_id(uuid.UUID(bytes=event_id), RECORD).bytes: event_id for event_id in messages}
-        there = {records[one.memory.memory_id] for one in transaction.known(sorted(records), [step.scope])}
+        left = {
+            derive_id(uuid.UUID(bytes=event_id), what).bytes: event_id for event_id in messages for what in (RECORD, VERSION)
+        }
+        there = {left[one.memory.memory_id] for one in transaction.known(sorted(left), [step.scope])}
         for one in own:
             found = proofs[one.memory.memory_id]
             counts["links"] += len(found)

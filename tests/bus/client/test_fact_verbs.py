@@ -11,7 +11,7 @@ import pytest
 from aico_memory import AsyncMemoryClient, MemoryClient
 from aico_memory.contracts.envelope import open_record
 from aico_memory.contracts.v1 import context_pb2, envelope_pb2, semantic_pb2, working_pb2, write_path_pb2
-from aico_memory.errors import InvalidMessage, NaiveTime, NotFound, RefusedTransition
+from aico_memory.errors import DeadlineExceeded, InvalidMessage, NaiveTime, NotFound, RefusedTransition
 from aico_memory.paths import Home
 
 START = 1_772_000_000_000_000
@@ -24,7 +24,7 @@ def answered(event: Any) -> context_pb2.RecallResult:
         id=MEMORY, memory="User lives in Porto", value="Porto", valid_from_us=START, confidence=0.9, evidence=[EVENT.bytes]
     )
     unread = context_pb2.RecalledFact(id=MEMORY, memory="Never use sudo", valid_until_us=START)
-    return context_pb2.RecallResult(results=[fact, unread], language="en")
+    return context_pb2.RecallResult(results=[fact, unread], language="en", degraded=["model: deadline_exceeded"])
 
 
 def test_recall_asks_with_both_times_and_scopes_and_returns_exactly_the_agreed_shape(client: MemoryClient, worker) -> None:
@@ -44,7 +44,8 @@ def test_recall_asks_with_both_times_and_scopes_and_returns_exactly_the_agreed_s
                 "id": MEMORY, "memory": "Never use sudo", "value": None, "valid_from": None,
                 "valid_until": "2026-02-25T06:13:20+00:00", "confidence": 0.0, "evidence": [],
             },
-        ]
+        ],
+        "degraded": ["model: deadline_exceeded"],
     }  # fmt: skip
     asked = semantic.seen[0].message
     assert (asked.user_id, asked.group_id, asked.project_id, asked.zone) == ("ana", "choir", "tour", "Etc/GMT-2")
@@ -80,8 +81,19 @@ def test_a_question_that_cannot_be_asked_is_refused_before_it_is_sent(client: Me
         client.set_policy("ana", scope_items=-1)
     with pytest.raises(InvalidMessage, match="delta"):
         client.reinforce("i1", "ana", delta=-0.1)
+    for helpful in ("no", 1, None):
+        with pytest.raises(InvalidMessage, match="helpful must be True or False"):
+            client.judge(MEMORY, "ana", helpful)  # type: ignore[arg-type]
+    with pytest.raises(InvalidMessage, match="top_k"):
+        client.disclose("ana", memory_ids=[MEMORY], top_k=1)
     with pytest.raises(InvalidMessage, match="input or a response"):
         client.add_turn("ana", "", "")
+
+
+def test_who_did_not_answer_is_named(client: MemoryClient) -> None:
+    client._client._session.settings = client._client._session.settings.model_copy(update={"request_seconds": 0.2})
+    with pytest.raises(DeadlineExceeded, match="recall/v1/ from semantic"):
+        client.recall("Where do I live?", "ana")
 
 
 def test_an_explanation_names_filters_statements_neighbours_and_what_shadow_would_do(client: MemoryClient, worker) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from aico_memory.client.context_shapes import unified_shape
 from aico_memory.clock import FixedClock
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, outcomes_pb2, semantic_pb2, working_pb2
-from aico_memory.errors import InvalidMessage
+from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.ids import derive_id
 from aico_memory.models.token_counter import token_counter
 from aico_memory.paths import Home
 from aico_memory.runtime.courtesy import Courtesy
@@ -29,6 +32,8 @@ class Held(Tiers):
     skills: tuple[behavioral_pb2.Skill, ...] = ()
 
     def outcomes(self, message: Any, user: str) -> outcomes_pb2.Outcomes:
+        if set(message.ids) - {"o1"}:
+            raise NotFound(f"The user has no outcome {message.ids[0]!r}")
         if message.outcomes and message.outcomes[0] not in ("accepted", "rejected"):
             raise InvalidMessage(f"The outcome is {message.outcomes[0]!r}")
         if "evening" in message.tags:
@@ -38,10 +43,12 @@ class Held(Tiers):
         return outcomes_pb2.Outcomes(outcomes=[item], tokens=9, tokens_in_full=90, tokenizer="t", degraded=["semantic"])
 
     def around(self, message: Any, user: str) -> context_pb2.Around:
-        answer = context_pb2.Around(settled=self.settled)
+        known = {memory_id(event_id) for event_id in self.recorded}
+        answer = context_pb2.Around(settled=self.settled, unknown=[one for one in message.memory_ids if one not in known])
         for event_id in self.recorded:
             if memory_id(event_id) in message.memory_ids:
                 one = answer.found.add(record=self.record(event_id))
+                one.changes.add(what="created", new_value=self.texts[event_id], at_us=6)
                 one.changes.add(what="text", old_value="before", new_value=self.texts[event_id], at_us=7)
                 one.changes.add(what="confidence", old_value="0.5", new_value="0.6", at_us=8)
                 if message.neighbours:
@@ -93,6 +100,20 @@ def handlers(link: TwinLink) -> Iterator[ContextHandlers]:
     built.close()
 
 
+@pytest.fixture
+def asked_ms(link: TwinLink, monkeypatch: pytest.MonkeyPatch) -> dict[Any, float]:
+    """Milliseconds that each kind of question was given, the last time it was asked."""
+    given: dict[Any, float] = {}
+    plain = link.request
+
+    def request(message: Any, **more: Any) -> Any:
+        given[type(message)] = more["timeout"] * 1000
+        return plain(message, **more)
+
+    monkeypatch.setattr(link, "request", request)
+    return given
+
+
 def disclosed(handlers: ContextHandlers, depth: str, **more: Any) -> context_pb2.Disclosed:
     answer: context_pb2.Disclosed = ask(handlers, context_pb2.DiscloseRequest(user_id=USER, depth=depth, **more))
     return answer
@@ -109,11 +130,12 @@ def test_each_depth_tells_more_and_costs_more(handlers: ContextHandlers, tiers: 
     assert first.items[0].days_ago > 100
     more = disclosed(handlers, "timeline", memory_ids=[memory_id(said)])
     assert more.items[0].text == LONG
-    assert [change.what for change in more.items[0].changes] == ["text"]
+    assert [change.what for change in more.items[0].changes] == ["created", "text"]
+    assert len(more.items[0].changes[0].new_value) <= 121, "the whole text stands there once"
     assert len(more.items[0].before[0].text) <= 121
     everything = disclosed(handlers, "detail", memory_ids=[memory_id(said)])
     assert everything.items[0].record.text == LONG
-    assert len(everything.items[0].changes) == 2
+    assert len(everything.items[0].changes) == 3
     assert 0 < first.tokens < more.tokens < everything.tokens
     assert everything.tokens == everything.tokens_in_full == more.tokens_in_full
     assert first.tokenizer == token_counter("x").name
@@ -158,16 +180,53 @@ def test_a_query_beside_ids_is_refused_for_either_would_give_way(
 
 
 @pytest.mark.parametrize(
-    "more", [{"as_of_us": 5}, {"known_as_of_us": 5}, {"filters": semantic_pb2.SearchFilters(kinds=["fact"])}]
+    "more",
+    [{"as_of_us": 5}, {"known_as_of_us": 5}, {"top_k": 1}, {"filters": semantic_pb2.SearchFilters(kinds=["fact"])}],
 )
 def test_what_would_not_be_heeded_is_refused(handlers: ContextHandlers, tiers: Held, more: dict[str, Any]) -> None:
     said = memory_id(tiers.say(LONG))
     with pytest.raises(InvalidMessage, match="memory_ids"):
         disclosed(handlers, "detail", memory_ids=[said], **more)
     assert disclosed(handlers, "search", query="bicycle", **more).items
-    if "filters" not in more:
+    if "filters" not in more and "top_k" not in more:
         with pytest.raises(InvalidMessage, match="apply to memories"):
             disclosed(handlers, "search", query="x", **more, filters=semantic_pb2.SearchFilters(kinds=["outcome"]))
+
+
+def test_ids_that_are_nobody_s_are_refused_and_so_are_more_than_can_be_told(handlers: ContextHandlers, tiers: Held) -> None:
+    said, unknown = memory_id(tiers.say(LONG)), str(uuid.UUID(int=1))
+    for named in ([unknown], [said, unknown]):
+        for depth in ("search", "timeline", "detail"):
+            with pytest.raises(NotFound, match=unknown):
+                disclosed(handlers, depth, memory_ids=named)
+    with pytest.raises(InvalidMessage, match="at most 1000"):
+        disclosed(handlers, "detail", memory_ids=[said] * 1001)
+    with pytest.raises(NotFound, match="o9"):
+        disclosed(handlers, "detail", memory_ids=["o9"], filters=semantic_pb2.SearchFilters(kinds=["outcome"]))
+
+
+@pytest.mark.parametrize("depth", ["timeline", "detail"])
+def test_a_slow_search_leaves_time_for_what_is_around_what_it_found(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink, asked_ms: dict[Any, float], depth: str
+) -> None:
+    tiers.say(LONG)
+    tiers.model_away = True
+
+    def slow(message: Any, user: str) -> semantic_pb2.SemanticMatches:
+        sleep(0.35)
+        return tiers.query(message, user)
+
+    link.answers[semantic_pb2.SemanticQuery] = slow
+    answer = disclosed(handlers, depth, query="bicycle")
+    assert (len(answer.items), list(answer.degraded)) == (1, ["model"])
+    assert asked_ms[semantic_pb2.SemanticQuery] <= 4700 and asked_ms[context_pb2.AroundRequest] >= 300
+
+
+def test_long_term_memory_that_is_away_is_named_once(handlers: ContextHandlers, tiers: Held, link: TwinLink) -> None:
+    tiers.say(LONG)
+    link.answers[semantic_pb2.SemanticQuery] = link.answers[context_pb2.AroundRequest] = None
+    request = context_pb2.DiscloseRequest(user_id=USER, depth="detail", query="bicycle")
+    assert list(ask(handlers, request, allowed_ms=200).degraded) == ["semantic"]
 
 
 def test_without_long_term_memory_nothing_is_disclosed_and_it_is_named(handlers: ContextHandlers, link: TwinLink) -> None:
@@ -208,6 +267,45 @@ def test_a_layer_that_is_away_is_named(handlers: ContextHandlers, tiers: Held, l
     answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
     assert list(answer.degraded) == ["behavioral"]
     assert {hit.layer for hit in answer.hits} == {"L0", "L1"}
+
+
+def test_a_layer_that_is_away_takes_no_time_from_the_links_of_the_others(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink, asked_ms: dict[Any, float]
+) -> None:
+    said = tiers.say("I like green tea", turn=True)
+    link.answers[behavioral_pb2.SkillsRequest] = None
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L0", "L2"]))
+    (tie,) = answer.hits[0].links
+    assert (tie.id, tie.present, tie.unknown) == (memory_id(said), True, False)
+    assert asked_ms[semantic_pb2.GetMemory] > 100
+
+
+@pytest.mark.parametrize(
+    ("stopped", "layers", "named"),
+    [(semantic_pb2.GetMemory, ["L0"], "semantic"), (working_pb2.ReadMessages, ["L1"], "working")],
+)
+def test_links_that_could_not_be_looked_for_are_not_said_to_be_missing(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink, stopped: Any, layers: list[str], named: str
+) -> None:
+    tiers.say("I like green tea", turn=True)
+    link.answers[stopped] = None
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=layers))
+    assert [tie.unknown for hit in answer.hits for tie in hit.links] == [True]
+    assert list(answer.degraded) == [named]
+    assert [tie["present"] for hit in unified_shape(answer)["results"] for tie in hit["links"]] == [None]
+
+
+def test_an_edit_leaves_the_version_that_it_replaced_and_is_no_dangling_link(handlers: ContextHandlers, link: TwinLink) -> None:
+    edit = uuid.UUID(int=78)
+    item = semantic_pb2.MemoryRecord(memory_id=str(uuid.UUID(int=9)), kind="fact")
+    item.sources.add(event_id=edit.bytes)
+    former = semantic_pb2.MemoryRecord(memory_id=str(derive_id(edit, "version")), kind="fact")
+    link.answers[semantic_pb2.ListMemories] = lambda message, user: semantic_pb2.MemoryPage(records=[item])
+    link.answers[semantic_pb2.GetMemory] = lambda message, user: semantic_pb2.MemoryPage(
+        records=[former] if former.memory_id in message.memory_ids else []
+    )
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.links, found.sound, list(found.dangling)) == (1, 1, [])
 
 
 def test_links_are_followed_and_what_leads_nowhere_is_named(handlers: ContextHandlers, tiers: Held, link: TwinLink) -> None:

@@ -250,6 +250,12 @@ def test_a_word_on_a_memory_labels_the_latest_answer_that_showed_it_and_only_to_
         transaction.set_policy(GLOBAL, released)
     with office.store.reading_labels() as labels:
         assert labels.rankings(10) == []
+    unknown = write_path_pb2.MemoriesJudged(
+        user_id="ana", memory_ids=[id_text(memories[1].memory_id), id_text(b"x" * 16)], helpful=True
+    )
+    office.send(office.adjusting.note_judged, unknown, "ana")
+    with office.store.reading_labels() as labels:
+        assert labels.rankings(10) == [], "a word that was refused teaches nothing"
     judge(1, True, "ana")
     judge(0, False, "ana")
     with office.store.reading_labels() as labels:

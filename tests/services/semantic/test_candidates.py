@@ -186,7 +186,7 @@ def test_nothing_of_another_scope_comes_by_any_way(said: Memory, answers: Candid
     around = answers.around(
         Event(new_id(START), "memory/semantic/around/v1/", "ana", context_pb2.AroundRequest(user_id="ana", memory_ids=[one]))
     )
-    assert not around.found
+    assert not around.found and list(around.unknown) == [one]
     other = envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id="bo")
     with pytest.raises(AccessDenied):
         ask(answers, "Where do I live?", scopes=[other])
@@ -262,6 +262,15 @@ def test_what_was_used_together_and_how_alike_records_are_is_told(said: Memory, 
     assert [(one.first, one.second, one.times) for one in answer.together] == [(ids[0], ids[1], 1)]
     near = np.frombuffer(answer.similarities, dtype=np.int8).reshape(2, 2)
     assert near.tolist() == [[100, 60], [60, 100]]
+
+
+def test_what_stands_around_a_memory_begins_with_its_creation(said: Memory, answers: CandidateAnswers) -> None:
+    one = put(said.store, 1, "Tea is at four", ADA._replace(id="ana"))
+    request = context_pb2.AroundRequest(user_id="ana", memory_ids=[one])
+    (around,) = answers.around(Event(new_id(START), "memory/semantic/around/v1/", "ana", request)).found
+    (created,) = around.changes
+    assert (created.what, created.new_value) == ("created", "Tea is at four")
+    assert created.at_us == around.record.created_at_us
 
 
 def test_an_answer_is_no_larger_than_the_bus_carries(said: Memory, answers: CandidateAnswers) -> None:

@@ -84,6 +84,19 @@ def test_what_an_item_names_and_is_not_there_is_let_go_and_told(worker):
     assert again.links == answer.links - 1
 
 
+def test_the_event_of_an_edit_is_a_proof_with_something_behind_it(worker):
+    record = worker.say("My tea is Assam")
+    worker.settle()
+    (item,) = worker.ask(
+        semantic_pb2.ListMemories(user_id="ada", filters=semantic_pb2.SearchFilters(kinds=["profile", "fact", "preference"]))
+    ).records
+    for memory_id, text in ((item.memory_id, "My tea is Darjeeling"), (record, "My tea is Ceylon")):
+        worker.answered(semantic_pb2.UpdateMemory(user_id="ada", memory_id=memory_id, text=text))
+    worker.settle()
+    answer = update(worker)
+    assert (answer.dangling, answer.without_record) == (0, 0)
+
+
 def test_memories_of_others_too_many_at_once_and_read_only_scopes_are_refused(worker):
     own, other = worker.say("I live in Porto"), worker.say("I live in Rome", user="ben")
     worker.settle()

@@ -152,9 +152,12 @@ def test_an_interaction_is_found_under_every_name_of_its_user_and_of_nobody_else
 
 def test_what_helped_gains_utility_and_only_where_it_is_active_and_ones_own(memory: Memory) -> None:
     porto, waiting, bos = memory.know(), memory.know(status="candidate"), memory.know(scope=Scope("user", "bo"))
-    (judged,) = memory.judge(porto, waiting, bos).records
+    (judged,) = memory.judge(porto, waiting).records
     assert (judged.memory_id, judged.utility) == (id_text(porto), pytest.approx(0.55))
     assert [(news.action, news.act) for news in memory.news()] == [("updated", "use")]
     (judged,) = memory.judge(porto, helpful=False).records
     assert judged.utility == pytest.approx(0.495)
-    assert list(memory.judge(bos).records) == []
+    for named in ((bos,), (porto, bos)):
+        with pytest.raises(NotFound, match=id_text(bos)):
+            memory.judge(*named)
+    assert memory.judge(porto, helpful=False).records[0].utility == pytest.approx(0.4455), "what was refused moved nothing"

@@ -56,6 +56,18 @@ def test_wrong_usage_is_told_to_programs_like_every_other_error(
     assert told["code"] == "invalid_message" and told["detail"] and "--help" in told["mend"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(("search", "x", "-k", "5000"), "--top-k"), (("context", "x", "--max-tokens", "abc"), "--max-tokens"),
+     (("context", "x", "--mood", "3"), "--mood"), (("recall",), "question"), (("verify-links", "--limit", "0"), "--limit")],
+)  # fmt: skip
+def test_wrong_usage_names_the_option_or_argument_to_programs_as_well(
+    call: Callable[..., int], arguments: tuple[str, ...], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*arguments, "--json") == Exit.USAGE
+    assert named in json.loads(capsys.readouterr().out)["error"]["detail"]
+
+
 def test_exit_codes_and_help_are_the_same_with_json(call: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert call("status", "--json") == Exit.NOT_RUNNING
     assert call("search", "--help", "--json") == 0

@@ -66,6 +66,16 @@ def test_a_short_message_leaves_the_rest_empty() -> None:
     assert message.metadata_json == message.name == ""
 
 
+def test_the_moment_that_is_zero_is_a_moment_and_no_none() -> None:
+    epoch = "1970-01-01T00:00:00Z"
+    ((_, message),) = check({"role": "user", "content": "x", "timestamp": epoch})
+    filters = checked_filters({"until": epoch})
+    assert message.said_at_us == filters.until_us == moment_us("1970-01-01T02:00:00+02:00", "as_of") == 1
+    assert [moment_us(epoch[:-1] + part, "as_of") for part in (".000001Z", ".000002Z")] == [1, 2]
+    assert moment_us("1969-12-31T23:59:59.999999Z", "as_of") == -1
+    assert moment_us(None, "as_of") == 0
+
+
 def test_a_single_mapping_is_a_list_of_one() -> None:
     assert len(checked_messages({"role": "user", "content": "x"}, "u", "", "", "")) == 1
 
