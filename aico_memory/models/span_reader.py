@@ -30,7 +30,7 @@ MOST_RUNS = 32
 # Runs that were not chosen and are told all the same, with how likely they are.
 MOST_OTHERS = 8
 # How far below the threshold one of several values may stand: chosen on streams that the network had not learned from.
-BELOW = 1.0
+BELOW = 0.5
 # From this chance on several values are told, where they are near the threshold.
 ASKED = 0.5
 _CLS, _SEP = "[CLS]", "[SEP]"

@@ -72,10 +72,10 @@ class Unified:
         missed = [WORKING] if page is None else []
         if "L0" in layers:
             said_hits = self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
-            said_hits, told = self._with_records(said_hits, request, tiers)
+            with_records, told = self._with_records(said_hits, request, tiers)
             if not told:
                 missed.append(SEMANTIC)
-            hits += said_hits
+            hits += with_records
         # Waited for last: nobody else's answer depends on it.
         known: behavioral_pb2.SkillsPage | None = tiers.take(skills) if skills else None
         if skills is not None and known is None:
