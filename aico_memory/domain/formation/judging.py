@@ -18,7 +18,7 @@ from aico_memory.domain.formation.standalone import standalone
 from aico_memory.domain.formation.validity import Validity
 from aico_memory.domain.formation.weight import INFERRED, STATED, WEAK, confidence_of
 from aico_memory.domain.formation.when import TimePhrase
-from aico_memory.domain.formation.wording import commas, lower_in, squeeze
+from aico_memory.domain.formation.wording import commas, lower_in, squeeze, trim
 from aico_memory.domain.memory import OPEN
 
 MAX_TEXT = 500
@@ -145,6 +145,10 @@ def _no_longer_timed(
     """ "I don't go to the gym any more": then it is not on Mondays either, whatever the gym is kept as."""
     attended = frame.verb in grammar.words["attends"]
     if act != "end" or not frame.ended or found.subject != SPEAKER or not found.value:
+        return []
+    said = {trim(word) for word in lower_in(sentence, grammar.code).split()}
+    if any(day in said or f"{day}s" in said for day in grammar.calendar.weekdays):
+        # "Not on Wednesdays any more" leaves the other days.
         return []
     made, now = [], Validity(said_at_us)
     if found.predicate in ACTIVITIES - {"owns"} or attended:
