@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, model_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, model_pb2, outcomes_pb2, semantic_pb2, working_pb2
 from services.context.handlers import ContextHandlers, build
-from tests.services.context.tiers import PATIENT_MS, Tiers, ports
+from tests.services.context.held import Held
+from tests.services.context.tiers import PATIENT_MS, ports
 from tests.support.twin_link import TwinLink
 
 
 @pytest.fixture
-def tiers() -> Tiers:
-    return Tiers()
+def tiers() -> Held:
+    return Held()
 
 
 @pytest.fixture
-def link(tiers: Tiers) -> TwinLink:
+def link(tiers: Held) -> TwinLink:
     return TwinLink(
         {
             model_pb2.EmbedRequest: tiers.embed,
@@ -28,6 +30,11 @@ def link(tiers: Tiers) -> TwinLink:
             behavioral_pb2.StyleGuidanceRequest: tiers.guidance,
             semantic_pb2.SemanticQuery: tiers.query,
             context_pb2.CandidatesRequest: tiers.candidates,
+            semantic_pb2.ListMemories: tiers.page,
+            semantic_pb2.GetMemory: tiers.get,
+            context_pb2.AroundRequest: tiers.around,
+            behavioral_pb2.SkillsRequest: tiers.all_skills,
+            outcomes_pb2.OutcomesRequest: tiers.outcomes,
         }
     )
 
@@ -45,3 +52,17 @@ def patient(link: TwinLink) -> Iterator[ContextHandlers]:
     built = build(ports(link, deadline_ms=PATIENT_MS))
     yield built
     built.close()
+
+
+@pytest.fixture
+def asked_ms(link: TwinLink, monkeypatch: pytest.MonkeyPatch) -> dict[Any, float]:
+    """Milliseconds that each kind of question was given, the last time it was asked."""
+    given: dict[Any, float] = {}
+    plain = link.request
+
+    def request(message: Any, **more: Any) -> Any:
+        given[type(message)] = more["timeout"] * 1000
+        return plain(message, **more)
+
+    monkeypatch.setattr(link, "request", request)
+    return given

@@ -1,0 +1,119 @@
+"""One search over all layers, and the links between them, over twins of the tiers."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from aico_memory.client.context_shapes import unified_shape
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
+from aico_memory.errors import InvalidMessage
+from aico_memory.ids import derive_id
+from services.context.handlers import ContextHandlers
+from tests.services.context.held import Held
+from tests.services.context.tiers import USER, ask, memory_id
+from tests.support.twin_link import TwinLink
+
+
+def test_one_search_finds_all_layers_and_what_ties_them(handlers: ContextHandlers, tiers: Held) -> None:
+    said = tiers.say("I like green tea", turn=True)
+    tiers.say("The weather is fine", turn=True)
+    tiers.skills = (
+        behavioral_pb2.Skill(skill_id="k1", name="tea talk", template="Offer tea"),
+        behavioral_pb2.Skill(skill_id="k2", name="coffee"),
+    )
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", top_k=1))
+    by_layer = {hit.layer: hit for hit in answer.hits}
+    assert {layer: hit.id for layer, hit in by_layer.items()} == {"L0": str(said), "L1": memory_id(said), "L2": "k1"}
+    assert [(tie.layer, tie.id, tie.present) for tie in by_layer["L1"].links] == [("L0", str(said), True)]
+    assert [(tie.layer, tie.id) for tie in by_layer["L0"].links] == [("L1", memory_id(said))]
+    only = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L2"]))
+    assert {hit.layer for hit in only.hits} == {"L2"}
+    with pytest.raises(InvalidMessage, match="L9"):
+        ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L9"]))
+
+
+def test_a_layer_that_is_away_is_named(handlers: ContextHandlers, tiers: Held, link: TwinLink) -> None:
+    tiers.say("I like green tea", turn=True)
+    link.answers[behavioral_pb2.SkillsRequest] = None
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
+    assert list(answer.degraded) == ["behavioral"]
+    assert {hit.layer for hit in answer.hits} == {"L0", "L1"}
+
+
+def test_a_layer_that_is_away_takes_no_time_from_the_links_of_the_others(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink, asked_ms: dict[Any, float]
+) -> None:
+    said = tiers.say("I like green tea", turn=True)
+    link.answers[behavioral_pb2.SkillsRequest] = None
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L0", "L2"]))
+    (tie,) = answer.hits[0].links
+    assert (tie.id, tie.present, tie.unknown) == (memory_id(said), True, False)
+    assert asked_ms[semantic_pb2.GetMemory] > 100
+
+
+@pytest.mark.parametrize(
+    ("stopped", "layers", "named"),
+    [(semantic_pb2.GetMemory, ["L0"], "semantic"), (working_pb2.ReadMessages, ["L1"], "working")],
+)
+def test_links_that_could_not_be_looked_for_are_not_said_to_be_missing(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink, stopped: Any, layers: list[str], named: str
+) -> None:
+    tiers.say("I like green tea", turn=True)
+    link.answers[stopped] = None
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=layers))
+    assert [tie.unknown for hit in answer.hits for tie in hit.links] == [True]
+    assert list(answer.degraded) == [named]
+    assert [tie["present"] for hit in unified_shape(answer)["results"] for tie in hit["links"]] == [None]
+
+
+def test_an_edit_leaves_the_version_that_it_replaced_and_is_no_dangling_link(handlers: ContextHandlers, link: TwinLink) -> None:
+    edit = uuid.UUID(int=78)
+    item = semantic_pb2.MemoryRecord(memory_id=str(uuid.UUID(int=9)), kind="fact")
+    item.sources.add(event_id=edit.bytes)
+    former = semantic_pb2.MemoryRecord(memory_id=str(derive_id(edit, "version")), kind="fact")
+    link.answers[semantic_pb2.ListMemories] = lambda message, user: semantic_pb2.MemoryPage(records=[item])
+    link.answers[semantic_pb2.GetMemory] = lambda message, user: semantic_pb2.MemoryPage(
+        records=[former] if former.memory_id in message.memory_ids else []
+    )
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.links, found.sound, list(found.dangling)) == (1, 1, [])
+
+
+def test_links_are_followed_and_what_leads_nowhere_is_named(handlers: ContextHandlers, tiers: Held, link: TwinLink) -> None:
+    sound = tiers.say("I like green tea", turn=True)
+    unrecorded = tiers.say("Not taken up yet", turn=True, recorded=False)
+    lost = uuid.UUID(int=77)
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.memories, found.links, found.sound, found.complete) == (1, 1, 1, True)
+    assert [one.id for one in found.without_record] == [str(unrecorded)]
+    item = semantic_pb2.MemoryRecord(memory_id=str(uuid.UUID(int=9)), kind="fact")
+    item.sources.add(event_id=sound.bytes)
+    item.sources.add(event_id=lost.bytes)
+    link.answers[semantic_pb2.ListMemories] = lambda message, user: semantic_pb2.MemoryPage(records=[item])
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.links, found.sound) == (2, 1)
+    assert [one.id for one in found.dangling] == [str(lost)]
+
+
+def test_links_that_nobody_answers_for_are_neither_sound_nor_dangling(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink
+) -> None:
+    tiers.say("Not taken up yet", turn=True, recorded=False)
+    item = semantic_pb2.MemoryRecord(memory_id=str(uuid.UUID(int=9)), kind="fact")
+    item.sources.add(event_id=uuid.UUID(int=77).bytes)
+    link.answers[semantic_pb2.ListMemories] = lambda message, user: semantic_pb2.MemoryPage(records=[item])
+    link.answers[semantic_pb2.GetMemory] = None
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.links, found.sound, found.complete) == (1, 0, False)
+    assert not found.dangling and not found.without_record
+
+
+def test_a_message_whose_record_was_deleted_is_found_in_no_layer(handlers: ContextHandlers, tiers: Held) -> None:
+    gone = tiers.say("I like green tea", turn=True, recorded=False)
+    said = tiers.say("I like black tea", turn=True, recorded=False)
+    tiers.deleted.append(gone)
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
+    assert [hit.id for hit in answer.hits] == [str(said)]
