@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from aico_memory.client import fact_shapes
 from aico_memory.client.fact_results import (
     Explanation,
     PolicyState,
@@ -15,15 +16,6 @@ from aico_memory.client.fact_results import (
     ReviewQueue,
     ShadowReport,
     Turn,
-)
-from aico_memory.client.fact_shapes import (
-    explained_shape,
-    policy_shape,
-    recall_shape,
-    reinforced_shape,
-    review_outcome_shape,
-    review_shape,
-    shadow_shape,
 )
 from aico_memory.client.memory_verbs import Moment
 from aico_memory.client.results import MemoryPage
@@ -87,7 +79,7 @@ class FactVerbs:
             project_id=optional_text(project_id, "project_id"),
             zone=checked_zone(None, "as_of", as_of),
         )
-        return recall_shape(await self._session.ask(request, user))
+        return fact_shapes.recall_shape(await self._session.ask(request, user))
 
     async def explain(
         self, identifier: str, user_id: str, group_id: str | None = None, project_id: str | None = None
@@ -106,7 +98,7 @@ class FactVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return explained_shape(await self._session.ask(request, user))
+        return fact_shapes.explained_shape(await self._session.ask(request, user))
 
     async def review_queue(
         self,
@@ -129,7 +121,7 @@ class FactVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return review_shape(await self._session.ask(request, user))
+        return fact_shapes.review_shape(await self._session.ask(request, user))
 
     async def promote(
         self,
@@ -164,7 +156,7 @@ class FactVerbs:
         Without a name: everybody's, which holds where a scope has none of its own.
         """
         user, scope = self._policy_scope(user_id, group_id, project_id)
-        return policy_shape(await self._session.ask(write_path_pb2.PolicyRequest(scope=scope), user))
+        return fact_shapes.policy_shape(await self._session.ask(write_path_pb2.PolicyRequest(scope=scope), user))
 
     async def set_policy(
         self, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None, **fields: Any
@@ -219,7 +211,7 @@ class FactVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return shadow_shape(await self._session.ask(request, user))
+        return fact_shapes.shadow_shape(await self._session.ask(request, user))
 
     async def add_turn(
         self,
@@ -283,7 +275,7 @@ class FactVerbs:
             if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta <= 1:
                 raise InvalidMessage(f"delta is {delta!r}", "Give a number from 0 to 1; contradictions lower confidence.")
             request.delta = delta
-        return reinforced_shape(await self._session.command(request, user))
+        return fact_shapes.reinforced_shape(await self._session.command(request, user))
 
     async def judge(
         self,
@@ -294,10 +286,7 @@ class FactVerbs:
         project_id: str | None = None,
         event_id: str | uuid.UUID | None = None,
     ) -> MemoryPage:
-        """Say whether memories helped: their utility moves towards 1 or 0, once an event.
-
-        What holds no longer and what is no item has none and is left out. Raises NotFound where any of them is unknown.
-        """
+        """Say whether memories that hold helped: their utility moves towards 1 or 0, once an event. Raises NotFound."""
         user = self._session.user(user_id)
         named = [memory_ids] if isinstance(memory_ids, str) else list(memory_ids)
         judged = write_path_pb2.MemoriesJudged(
@@ -331,7 +320,7 @@ class FactVerbs:
             ours = (each for each in state.versions if each.by == self._session.link.identity)
             return state if any(0 <= each.at_us - given_us < MOMENT_US for each in ours) else None
 
-        return policy_shape(await self._session.command(change, user, recover=stands))
+        return fact_shapes.policy_shape(await self._session.command(change, user, recover=stands))
 
     async def _reviewed(
         self, decision: str, memory_id: str, user_id: str, reason: str | None, group_id: str | None, project_id: str | None
@@ -345,7 +334,7 @@ class FactVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return review_outcome_shape(await self._session.command(command, user))
+        return fact_shapes.review_outcome_shape(await self._session.command(command, user))
 
     def _policy_scope(
         self, user_id: str | None, group_id: str | None, project_id: str | None

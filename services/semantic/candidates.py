@@ -37,10 +37,9 @@ from services.semantic.outlived import outlived
 
 # Best matches from which relations are followed, and how many items may be reached.
 _STARTS, _REACHED = 5, 20
-# Candidates between which likeness is told; the rest is far from any context.
-_COMPARED = 60
-# First matches of each question that may answer it though words of it are left open.
-_LEADING = 3
+# Candidates between which likeness is told (the rest is far from any context), and first matches of each question that may
+# answer it though words of it are left open.
+_COMPARED, _LEADING = 60, 3
 # Messages told of each: enough to see which records an item repeats.
 _SOURCES = 8
 # Pinned constraints that take part where the hot tier does not.
@@ -164,12 +163,12 @@ class CandidateAnswers:
         request: context_pb2.AroundRequest = event.message
         settled = self._vouched()
         scopes = scopes_of(request.scopes, event.user, self._identity.names(event.user))
-        wanted = [id_bytes(memory_id) for memory_id in dict.fromkeys(request.memory_ids)]
-        memories = self._store.get(wanted, scopes)
-        evidence = self._store.evidence([memory.memory_id for memory in memories])
-        changes = self._store.histories([memory.memory_id for memory in memories])
-        values = {one.memory.memory_id: one for one in self._store.known([memory.memory_id for memory in memories], scopes)}
-        unknown = [id_text(one) for one in dict.fromkeys(wanted).keys() - {memory.memory_id for memory in memories}]
+        wanted = dict.fromkeys(id_bytes(memory_id) for memory_id in request.memory_ids)
+        memories = self._store.get(list(wanted), scopes)
+        ids = [memory.memory_id for memory in memories]
+        evidence, changes = self._store.evidence(ids), self._store.histories(ids)
+        values = {one.memory.memory_id: one for one in self._store.known(ids, scopes)}
+        unknown = [id_text(one) for one in wanted.keys() - set(ids)]
         answer, room = context_pb2.Around(settled=settled, unknown=sorted(unknown)), _ANSWER_BYTES
         for memory in memories:
             record = record_message(memory, evidence[memory.memory_id])
@@ -307,9 +306,8 @@ class CandidateAnswers:
                 answer.degraded.append("candidates: too_large")
                 return
             records.add().MergeFromString(content)
-            answer.traits.add(
-                valence=memory.valence, source_confidence=memory.source_confidence, over_us=over.get(memory.memory_id, 0)
-            )  # fmt: skip
+            over_us = over.get(memory.memory_id, 0)
+            answer.traits.add(valence=memory.valence, source_confidence=memory.source_confidence, over_us=over_us)
         items = [memory.memory_id for memory in memories if memory.kind != RECORD]
         if items:
             counts = self._store.pair_counts(items)
