@@ -63,6 +63,14 @@ def _is_better(
     of_it = facts.answer or facts.asked or _of_its_predicates(held, question, slot, grammar)
     if not of_it or not all(_speaks_of_it(one, question, slot, grammar) for one in of_it):
         return True
+    if (
+        facts.answer
+        and slot.optional
+        and slot.names.issuperset(slot.keys)
+        and all(question.predicates.get(one.predicate, 0.0) >= KNOWN for one in facts.answer)
+    ):
+        # "What breed is Kiko?": any message names Kiko, and the fact is a breed.
+        return False
     # It was told once more, in words that the rules did not read.
     newest = max(one.statement.said_at_us for one in of_it)
     about = {(one.subject, one.predicate) for one in of_it}
