@@ -256,7 +256,7 @@ class CandidateAnswers:
         best = {key: ranked.memories[key] for entries in ranked.lists[: len(request.questions)] for key, _, _ in entries[:NEAR]}
         among = speaking_of(before.unanswered or request.questions, best.values(), self._ignored)
         if among:
-            aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored, among, before.read)
+            aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored, among, before)
         aside.milliseconds += _since(started)
 
     def _graph(

@@ -63,13 +63,13 @@ class DirectRecall:
 
     def recall(
         self, request: context_pb2.CandidatesRequest, names: Collection[str], scopes: Sequence[Scope], now_us: int,
-        ignored: Set[str] | None = None, among: Sequence[bytes] = (), read: Sequence[tuple[Question, Sequence[Known]]] = (),
+        ignored: Set[str] | None = None, among: Sequence[bytes] = (), before: Recalled = NOTHING,
     ) -> Recalled:  # fmt: skip
         """What answers the questions and was true then; nothing where their wording names no predicate.
 
         With `ignored`, folded function words, it is told what of a question each answer does not speak of. `among`: items
         that match, which answer a question to which its wording leads nowhere ("my favourite colour": no table knows it);
-        `read` is what the same request told before.
+        `before` is what the same request told without them.
         """
         grammar = self._grammar(request.questions[0], scopes)
         if grammar is None:
@@ -77,7 +77,7 @@ class DirectRecall:
         as_of_us, known_us = request.as_of_us or now_us, request.known_as_of_us or OPEN
         texts = request.questions[1:] or request.questions
         one_person = merged_names(self._store, scopes, known_us)
-        read = read or [
+        read = before.read or [
             (question, list(self._items(question, names, scopes, one_person)) if question.predicates else [])
             for text in texts
             for question in (understand(text, grammar, self._tables, as_of_us, request.zone or "UTC"),)
@@ -89,7 +89,8 @@ class DirectRecall:
         memories: dict[bytes, Memory] = {}
         unanswered: list[str] = []
         for text, (question, of_wording) in zip(texts, read, strict=True):
-            told = self._told(question, of_wording, names, as_of_us, known_us, one_person)
+            asked = text in before.unanswered
+            told = [] if asked else self._told(question, of_wording, names, as_of_us, known_us, one_person)
             if matching and not told:
                 told = self._told(question, [*of_wording, *matching], names, as_of_us, known_us, one_person)
             if not told:

@@ -120,7 +120,7 @@ class FusedSearch:
         request = context_pb2.CandidatesRequest(
             questions=[message.text, *message.parts], as_of_us=view.as_of_us, known_as_of_us=view.known_as_of_us
         )
-        found = recall.recall(request, names, view.scopes, view.now_us, self._ignored, among, before.read)
+        found = recall.recall(request, names, view.scopes, view.now_us, self._ignored, among, before)
         # When it held is decided; everything else that the search asks for applies to answers as well.
         wanted = conditions(replace(view, statuses=view.statuses or ONCE_BELIEVED, as_of_us=0, known_as_of_us=0))
         fits = [admits(wanted, memory) for memory in found.memories]

@@ -202,7 +202,7 @@ class GraphAnswers:
             require_writable(self._policy(transaction, scope), scope)
             merge_id = derive_id(event.event_id, "merge").bytes
             first, second = graph.entities[kept[0]], graph.entities[absorbed[0]]
-            if is_speaker(first) or is_speaker(second):
+            if is_speaker(first.name) or is_speaker(second.name):
                 raise InvalidMessage("Whose memory it is, is one with nobody else", "Merge two others of whom it tells.")
             done = merge(first, second, graph.merges, merge_id, event.occurred_us, "manual", 1.0)
             if done is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from aico_memory.domain.formation.entities import slug
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.graph.edges import Edge, never_true
-from aico_memory.domain.graph.entities import Entity, Identities, named
+from aico_memory.domain.graph.entities import Entity, Identities, is_speaker, named
 from aico_memory.domain.graph.resolution import resolve
 from aico_memory.domain.memory import OPEN, Evolution, Memory, Scope
 from aico_memory.domain.recall.one_person import Names, names_of_one
@@ -19,7 +19,6 @@ from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticTransaction
 
 PERSON = "person"
-_SPEAKER = "user"
 # Types of URIs that say nothing of what bears the name.
 _UNTYPED = frozenset({"name", "handle"})
 _STATED = frozenset({"active", "superseded", "expired", "disabled", "invalid"})
@@ -97,7 +96,7 @@ def merged_names(reads: ItemReads, scopes: Iterable[Scope], known_us: int) -> Ma
 
 
 def _type_of(subject: str, memory: Memory) -> str:
-    if subject == _SPEAKER or subject.startswith(f"{_SPEAKER}:"):
+    if is_speaker(subject):
         return PERSON
     wanted = slug(subject)
     types = [uri.removeprefix("entity://").partition("/") for uri in memory.entities]

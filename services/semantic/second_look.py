@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Final
 
 from aico_memory.contracts.envelope import Event
-from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.formed import NEWEST, FormedFact
 from aico_memory.domain.gate.explain import Outcome
-from aico_memory.domain.gate.statement import CLOSING, NEWEST, Known, Statement, in_chains
+from aico_memory.domain.gate.statement import CLOSING, Known, Statement, in_chains
 from aico_memory.domain.lifecycle import retracted
 from aico_memory.domain.memory import RECORD
 from aico_memory.domain.recall.matching import same_object

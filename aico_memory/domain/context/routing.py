@@ -108,7 +108,7 @@ class Routing:
                     at = cut.start("word")
             found.append(sentence[at:])
         said = [" ".join(part.split()).strip(" ,.") for part in found]
-        parts = list(dict.fromkeys(part for part in said if sum(map(str.isalnum, part)) >= LEAST_PART))
+        parts = list(dict.fromkeys(part for part in said if _letters(part) >= LEAST_PART))
         return tuple(parts[:most]) if len(parts) > 1 and most > 1 else ()
 
     def _asks(self, clause: str, cut: re.Match[str]) -> bool:

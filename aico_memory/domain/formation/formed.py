@@ -9,6 +9,8 @@ from aico_memory.domain.memory import OPEN
 ACTS = ("assert", "correct", "end", "retract")
 # The speaker of a message.
 SPEAKER = "user"
+# Stands for the value said last, where a change names only what is new ("I switched to tea").
+NEWEST = "*"
 
 
 @dataclass(frozen=True, slots=True)

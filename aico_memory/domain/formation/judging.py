@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aico_memory.domain.formation.acts import Speech, bare_value
 from aico_memory.domain.formation.attributes import LOCATION, PLAN, TIME, Found, predicate_of, restore
-from aico_memory.domain.formation.formed import SPEAKER, FormedFact
+from aico_memory.domain.formation.formed import NEWEST, SPEAKER, FormedFact
 from aico_memory.domain.formation.frames import Frame, shorten
 from aico_memory.domain.formation.german_endings import taken_apart
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -22,8 +22,6 @@ from aico_memory.domain.formation.wording import commas, lower_in, squeeze, trim
 from aico_memory.domain.memory import OPEN
 
 MAX_TEXT = 500
-# Stands for the newest value, whichever it is ("I switched to tea").
-NEWEST = "*"
 PET = "pet"
 _DAY_US = 86_400_000_000
 # Where one will be is told with these, for as long as the sentence says.

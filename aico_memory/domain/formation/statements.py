@@ -14,13 +14,12 @@ from aico_memory.domain.formation.adding import added, by_what_was_told, what_it
 from aico_memory.domain.formation.afterwards import told_after, what_comes_after
 from aico_memory.domain.formation.attributes import TIME
 from aico_memory.domain.formation.elliptic import elliptic
-from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.formed import NEWEST, FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.habits import same_days, times_of, with_habits, without_names
 from aico_memory.domain.formation.in_parts import read_in_parts
 from aico_memory.domain.formation.judging import (
-    NEWEST,
     is_only_planned,
     is_to_come,
     judge,

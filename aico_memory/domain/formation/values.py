@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from aico_memory.domain.formation.attributes import TIME, Found, unpreposed
+from aico_memory.domain.formation.formed import NEWEST
 from aico_memory.domain.formation.frames import shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.wording import COMMA, commas, first_of, lower_in, trim
@@ -20,8 +21,6 @@ MEDICATION = "medication"
 EMPLOYER = "employer"
 # What the rewrites put for "at A and at B": "Marks and Spencer" is one.
 _TWO_PLACES = re.compile(r" (?:plus|sowie) ")
-# Stands for the newest value, whichever it is.
-NEWEST = "*"
 _DOSE = re.compile(
     r"^\d[\d.,]* ?(?:mg|mcg|µg|g|ml|Mikrogramm|Milligramm|Gramm|Tropfen|Tabletten?|Einheiten|IE|Kapseln?)\b(?: of)? (?=\w)",
     re.IGNORECASE,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from aico_memory.domain.formation.formed import NEWEST
 from aico_memory.domain.gate.comparing import Comparison, compare, is_closest
 from aico_memory.domain.gate.policy import Admission, WritePolicy, write_status
-from aico_memory.domain.gate.statement import CLOSING, NEWEST, Known, Neighbour, Statement
+from aico_memory.domain.gate.statement import CLOSING, Known, Neighbour, Statement
 from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings
 
 ACTIONS: Final = (

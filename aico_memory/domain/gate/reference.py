@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from aico_memory.domain.formation.formed import SPEAKER, FormedFact
-from aico_memory.domain.gate.statement import CLOSING, NEWEST, Known, Statement
+from aico_memory.domain.formation.formed import NEWEST, SPEAKER, FormedFact
+from aico_memory.domain.gate.statement import CLOSING, Known, Statement
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.matching import equal_object, same_head, same_object
 from aico_memory.domain.recall.timeline import GIVEN_UP, MEMBERSHIPS, THINGS

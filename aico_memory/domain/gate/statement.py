@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from aico_memory.domain.formation.fact_key import fact_key, normalise_fact_key
-from aico_memory.domain.formation.formed import FormedFact
+from aico_memory.domain.formation.formed import NEWEST, FormedFact
 from aico_memory.domain.memory import OPEN, Memory, Scope
 
 # Acts that take something away and bring nothing.
@@ -16,8 +16,6 @@ WITHDRAW: Final = "withdraw"
 # Said by nobody: nothing confirmed the value for so long that it is no longer held for true.
 LAPSE: Final = "lapse"
 UNSAID: Final = frozenset({WITHDRAW, LAPSE})
-# Stands for the value said last, where a change names only what is new ("I switched to tea").
-NEWEST: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)

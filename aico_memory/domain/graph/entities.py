@@ -98,9 +98,9 @@ def named(entity: Entity, alias: str) -> Entity:
     return entity if normalise_fact_key(alias) in known else replace(entity, aliases=(*entity.aliases, alias))
 
 
-def is_speaker(entity: Entity) -> bool:
-    """Whether it is a person whose own word the items of the scope are."""
-    return entity.name == SPEAKER or entity.name.startswith(f"{SPEAKER}:")
+def is_speaker(name: str) -> bool:
+    """Whether a subject is a person whose own word the items of the scope are."""
+    return name == SPEAKER or name.startswith(f"{SPEAKER}:")
 
 
 def fits(one: str, other: str) -> bool:

@@ -63,14 +63,14 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
     """The question as a slot; None where it names nothing that a statement could share, or wants a yes."""
     words = [trim(word) for word in even(question.text).split() if trim(word)]
     lowered = [lower_in(word, grammar.code) for word in words]
-    if question.yes_no or question.asks == OFTEN or not any(_asks(low, grammar) for low in lowered):
+    if question.yes_no or question.asks == OFTEN or not any(is_asking(low, grammar) for low in lowered):
         return None
     kind, asked = _kind(lowered, question, grammar)
     keys: list[str] = []
     optional: list[str] = []
     names = set()
     for at, (word, low) in enumerate(zip(words, lowered, strict=True)):
-        if is_light(low, grammar) or _asks(low, grammar) or _negates(low, grammar):
+        if is_light(low, grammar) or is_asking(low, grammar) or _negates(low, grammar):
             continue
         if at in asked or low in grammar.words["name_nouns"]:
             optional.append(low)
@@ -85,7 +85,7 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
         keys, optional = [low for low in optional if low not in grammar.words["name_nouns"]], []
     if not keys:
         return None
-    own = any(is_first_person(low, grammar) for low in lowered if not _asks(low, grammar))
+    own = any(is_first_person(low, grammar) for low in lowered if not is_asking(low, grammar))
     return Slot(
         kind, tuple(keys), tuple(optional), frozenset(names), preposition=_preposition(lowered, grammar), own=own,
         single=_is_single(optional, grammar), last=_asks_last(lowered, grammar),
@@ -139,12 +139,13 @@ def _is_single(sort: Sequence[str], grammar: Grammar) -> bool:
     return bool(sort) and plural is not None and not any(plural.search(low) for low in sort)
 
 
-def _asks(low: str, grammar: Grammar) -> bool:
+def is_asking(low: str, grammar: Grammar) -> bool:
+    """Whether a lower-case word has the form of a question word; in German "wohne" has it, too."""
     return any(mark.fullmatch(low) for mark in grammar.marks["asks_word"])
 
 
 def _asks_last(lowered: Sequence[str], grammar: Grammar) -> bool:
-    asking = [at for at, low in enumerate(lowered) if _asks(low, grammar)]
+    asking = [at for at, low in enumerate(lowered) if is_asking(low, grammar)]
     return bool(asking) and all(is_light(low, grammar) or low == "kadar" for low in lowered[asking[-1] + 1 :])
 
 
@@ -152,7 +153,7 @@ def _preposition(lowered: Sequence[str], grammar: Grammar) -> str:
     if grammar.parser == "turkish" or len(lowered) < 2:
         return ""
     first, second = lowered[:2]
-    if first in grammar.words["prepositions"] and second in grammar.words["asking"] and not _asks(first, grammar):
+    if first in grammar.words["prepositions"] and second in grammar.words["asking"] and not is_asking(first, grammar):
         return first
     return lowered[-1] if grammar.parser == "english" and lowered[-1] in grammar.words["prepositions"] else ""
 

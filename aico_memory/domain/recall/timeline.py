@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from aico_memory.domain.formation.formed import SPEAKER, FormedFact
+from aico_memory.domain.formation.formed import NEWEST, SPEAKER, FormedFact
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.matching import equal_object, same_head, same_object
 
@@ -26,8 +26,6 @@ GIVEN_UP = frozenset(
 PURSUITS = frozenset({"plays", "hobby", "training", "learning"})
 # What stands between a thing and where or of what it is.
 _WHERE = ("at", "for", "of", "in", "on", "to")
-# "I switched to tea": whichever value was said last.
-NEWEST = "*"
 
 
 @dataclass(frozen=True, slots=True)

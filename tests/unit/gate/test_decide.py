@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aico_memory.domain.formation.formed import ACTS
+from aico_memory.domain.formation.formed import ACTS, NEWEST
 from aico_memory.domain.gate.apply import Standing, apply
 from aico_memory.domain.gate.decide import ACTIONS, WRITING, Decision, decide, resolved, thresholds_for
 from aico_memory.domain.gate.explain import in_shadow
 from aico_memory.domain.gate.policy import Admission, Usage, WritePolicy, admit
-from aico_memory.domain.gate.statement import NEWEST, Known, Neighbour, in_chains
+from aico_memory.domain.gate.statement import Known, Neighbour, in_chains
 from aico_memory.domain.kinds import ITEM_KINDS
 from aico_memory.domain.memory import STATUSES, Scope
 from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings

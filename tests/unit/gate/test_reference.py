@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from aico_memory.domain.formation.formed import NEWEST
 from aico_memory.domain.gate.decide import resolved
 from aico_memory.domain.gate.projection import memory_of
 from aico_memory.domain.gate.reference import referred
-from aico_memory.domain.gate.statement import NEWEST, Known, Neighbour
+from aico_memory.domain.gate.statement import Known, Neighbour
 from tests.support.statements import MODEL, said, told
 
 

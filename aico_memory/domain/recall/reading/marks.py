@@ -15,7 +15,7 @@ from aico_memory.domain.formation.turkish_phrases import verb_of
 from aico_memory.domain.formation.wording import trim
 from aico_memory.domain.recall.alike import is_first_person
 from aico_memory.domain.recall.segments import RETRACT
-from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHAT, WHEN, WHERE, WHO, is_relation
+from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHAT, WHEN, WHERE, WHO, is_asking, is_relation
 
 # How a word is written.
 LOWER, OPENS, CAPITAL, CAPITALS, DIGITS = range(5)
@@ -53,8 +53,7 @@ def role_of(low: str, grammar: Grammar) -> int:
     """What a lower-case word does in a sentence."""
     bare = low.partition("'")[0]
     tables = grammar.words
-    asks = any(mark.fullmatch(low) for mark in grammar.marks["asks_word"])
-    if asks and (low in tables["asking"] or grammar.parser == "turkish"):
+    if is_asking(low, grammar) and (low in tables["asking"] or grammar.parser == "turkish"):
         # The German pattern holds "wohne" as well.
         return ASKS
     if is_first_person(low, grammar) or (grammar.parser != "turkish" and is_first_person(bare, grammar)):

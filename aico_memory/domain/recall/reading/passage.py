@@ -22,7 +22,7 @@ from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.reading.marks import ACTS, KINDS, ROLES, acts_of, role_of, sentences_of, shape_of
-from aico_memory.domain.recall.slots import WHAT, Slot
+from aico_memory.domain.recall.slots import WHAT, Slot, is_asking
 from aico_memory.domain.recall.timeline import Held
 
 Marks = NDArray[np.int8]
@@ -113,8 +113,7 @@ def passage_of(
 
 def asks_of(passage: Passage, grammar: Grammar) -> bool:
     """Whether the question asks for something, or shares a word with what was told: "Thank you!" asks for nothing."""
-    asked = (_low(word, grammar) for word in passage.words[: passage.begins])
-    if any(mark.fullmatch(low) for low in asked for mark in grammar.marks["asks_word"]):
+    if any(is_asking(_low(word, grammar), grammar) for word in passage.words[: passage.begins]):
         return True
     return bool((passage.marks[passage.begins :, ASKED] == SHARED).any())
 
