@@ -192,7 +192,8 @@ class Assembling:
         if found is not None and plan.candidates:
             (self._health.miss if MODEL in found.degraded else self._health.answered)(MODEL)
         if found is not None and hot is None:
-            hot = AtHand(hot_items(found), frozenset(found.withdrawn))
+            edited = {one.record_id: one.text for one in found.edited}
+            hot = AtHand(hot_items(found), frozenset(found.withdrawn), edited)
             if not dated:
                 self._hot.keep(ticket, hot, found.settled, found.turns_us)
         degraded = [SEMANTIC] if asked is not None and found is None else list(found.degraded) if found is not None else []
@@ -203,7 +204,7 @@ class Assembling:
             degraded.append(BEHAVIORAL)
         searched = found if plan.candidates else None
         hot = hot or AtHand()
-        page = still_said(page, hot.withdrawn) if page is not None else None
+        page = still_said(page, hot.withdrawn, hot.edited) if page is not None else None
         mood = self._mood(request, page)
         material = material_of(request, plan, settings, searched, hot.items, page, in_mind, mood.valence, guided, styled)
         said = page.settled if page is not None else NOT_ASKED

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
@@ -203,10 +204,11 @@ class Answers:
 
 
 class AtHand(NamedTuple):
-    """What long-term memory tells whatever is asked: items, and the ids of records that were deleted."""
+    """What long-term memory tells whatever is asked: items, ids of records that were deleted, and what edited ones say now."""
 
     items: tuple[ContextItem, ...] = ()
-    withdrawn: frozenset[bytes] = frozenset()
+    withdrawn: Collection[bytes] = frozenset()
+    edited: Mapping[bytes, str] = MappingProxyType({})
 
 
 class HotTiers:

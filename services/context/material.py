@@ -135,14 +135,21 @@ def readable_turns(
     ]
 
 
-def still_said(page: working_pb2.MessagePage, withdrawn: Collection[bytes]) -> working_pb2.MessagePage:
-    """The turns without those whose records were deleted, ids of which are `withdrawn`: what a person wants gone is told
-    from no memory.
+def still_said(
+    page: working_pb2.MessagePage, withdrawn: Collection[bytes], edited: Mapping[bytes, str]
+) -> working_pb2.MessagePage:
+    """The turns as their records say them now, by the ids of these: without those that are `withdrawn`, and with the words
+    of those that were `edited`. What a person wants gone or said otherwise is told from no memory.
     """
-    if not withdrawn:
+    if not withdrawn and not edited:
         return page
-    left = [one for one in page.messages if derive_id(uuid.UUID(bytes=one.event_id), RECORD).bytes not in withdrawn]
-    return working_pb2.MessagePage(messages=left, cut=page.cut, settled=page.settled, in_mind=page.in_mind)
+    left = working_pb2.MessagePage(cut=page.cut, settled=page.settled, in_mind=page.in_mind)
+    for one in page.messages:
+        record_id = derive_id(uuid.UUID(bytes=one.event_id), RECORD).bytes
+        if record_id not in withdrawn:
+            left.messages.add().CopyFrom(one)
+            left.messages[-1].content = edited.get(record_id, one.content)
+    return left
 
 
 def turn_items(messages: Sequence[working_pb2.StoredMessage], score: float, query: str) -> list[ContextItem]:

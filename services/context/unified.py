@@ -163,18 +163,26 @@ class Unified:
     def _with_records(
         self, hits: Sequence[context_pb2.UnifiedHit], request: context_pb2.UnifiedRequest, tiers: Tiers
     ) -> tuple[Sequence[context_pb2.UnifiedHit], bool]:
-        """Whether a message's record is there does not depend on its being among what was found; deleted ones go. With
-        False nobody says so."""
-        unseen = [link for hit in hits for link in hit.links if not link.present]
-        if not unseen:
+        """Whether a message's record is there does not depend on its being among what was found; deleted ones go, edited ones
+        say what they say now. With False nobody tells."""
+        if not hits:
             return hits, True
         scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
-        asked = semantic_pb2.GetMemory(user_id=request.user_id, memory_ids=[link.id for link in unseen], scopes=scopes)
+        asked = semantic_pb2.GetMemory(
+            user_id=request.user_id, memory_ids=[link.id for hit in hits for link in hit.links], scopes=scopes
+        )
         page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, request.user_id))
-        status = {record.memory_id: record.status for record in page.records} if page is not None else {}
-        for link in unseen:
-            link.present, link.unknown = link.id in status, page is None
-        return [hit for hit in hits if all(status.get(link.id) != "invalid" for link in hit.links)], page is not None
+        records = {record.memory_id: record for record in page.records} if page is not None else {}
+        for hit in hits:
+            for link in hit.links:
+                if not link.present:
+                    link.present, link.unknown = link.id in records, page is None
+            # The first link is the record's own; only edits give one another version.
+            record = records.get(hit.links[0].id)
+            if record is not None and record.version > 1:
+                hit.text = record.text
+        gone = {memory_id for memory_id, record in records.items() if record.status == "invalid"}
+        return [hit for hit in hits if gone.isdisjoint(link.id for link in hit.links)], page is not None
 
     def _best(self, query: str, top_k: int, hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
         """By the share of the query's words that they hold."""

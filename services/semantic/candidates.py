@@ -21,7 +21,8 @@ from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import SemanticStore
-from aico_memory.stores.semantic.retrieval_port import HotTier, RetrievalReads, Sources
+from aico_memory.stores.semantic.retrieval_port import RetrievalReads, Sources
+from services.semantic.at_hand import at_hand
 from services.semantic.convert import (
     history_of,
     id_bytes,
@@ -42,10 +43,6 @@ _STARTS, _REACHED = 5, 20
 _COMPARED, _LEADING = 60, 3
 # Messages told of each: enough to see which records an item repeats.
 _SOURCES = 8
-# Pinned constraints that take part where the hot tier does not.
-CONSTRAINT, _PINNED = "constraint", 15
-# Deleted records that are named: of turns that are still held in mind, none is older.
-_WITHDRAWN = 1000
 # What one answer may weigh, and the letters of one memory in it; the bus carries answers of a few megabytes.
 _ANSWER_BYTES = 3 * 1024 * 1024
 _LETTERS = 20_000
@@ -141,15 +138,8 @@ class CandidateAnswers:
         self._graph(answer, request, scopes, view, ranked, found)
         answer.timings.add(stage="graph", milliseconds=_since(started))
         if request.hot:
-            tier = HotTier(request.hot_utility, request.hot_uses, request.hot_since_us, request.hot_items or _PINNED)
-            hot = self._retrieval.hot(scopes, tier, request.as_of_us or now_us)
-            if not request.hot_items or request.as_of_us or request.known_as_of_us:
-                # What is at hand now says nothing of another time; a pinned constraint stands there where it held then.
-                asked = _asked_of(view)
-                hot = [one for one in hot if one.pinned and one.kind == CONSTRAINT and admits(asked, one)]
+            hot = at_hand(answer, self._retrieval, request, scopes, _asked_of(view), now_us)
             found.update((memory.memory_id, memory) for memory in hot)
-            answer.hot.extend(id_text(memory.memory_id) for memory in hot)
-            answer.withdrawn.extend(self._retrieval.withdrawn(scopes, _WITHDRAWN))
         started = time.perf_counter()
         self._tell(answer, list(found.values()), ranked, view)
         answer.timings.add(stage="records", milliseconds=_since(started))

@@ -575,6 +575,7 @@ class Candidates(_message.Message):
     SETTLED_FIELD_NUMBER: _builtins.int
     TURNS_US_FIELD_NUMBER: _builtins.int
     WITHDRAWN_FIELD_NUMBER: _builtins.int
+    EDITED_FIELD_NUMBER: _builtins.int
     similarities: _builtins.bytes
     """Cosine of each two records in hundredths, one signed byte each, row by row; empty where vectors are missing."""
     model: _builtins.str
@@ -615,6 +616,10 @@ class Candidates(_message.Message):
     def withdrawn(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
         """Ids of records that a person deleted, whose words stand in no context; told with the hot tier, the last received first."""
 
+    @_builtins.property
+    def edited(self) -> _containers.RepeatedCompositeFieldContainer[Global___EditedTurn]:
+        """Records that a person edited, whose old words stand in no context either; told with the hot tier."""
+
     def __init__(
         self,
         *,
@@ -634,14 +639,40 @@ class Candidates(_message.Message):
         settled: _builtins.int = ...,
         turns_us: _builtins.int = ...,
         withdrawn: _abc.Iterable[_builtins.bytes] | None = ...,
+        edited: _abc.Iterable[Global___EditedTurn] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "entities", b"entities", "facts", b"facts", "hot", b"hot", "language", b"language", "lists", b"lists", "model", b"model", "reached", b"reached", "records", b"records", "settled", b"settled", "similarities", b"similarities", "timings", b"timings", "together", b"together", "traits", b"traits", "turns_us", b"turns_us", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "edited", b"edited", "entities", b"entities", "facts", b"facts", "hot", b"hot", "language", b"language", "lists", b"lists", "model", b"model", "reached", b"reached", "records", b"records", "settled", b"settled", "similarities", b"similarities", "timings", b"timings", "together", b"together", "traits", b"traits", "turns_us", b"turns_us", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Candidates: _TypeAlias = Candidates  # noqa: Y015
+
+@_typing.final
+class EditedTurn(_message.Message):
+    """What a turn says since its record was edited."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_ID_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    record_id: _builtins.bytes
+    """The 16 bytes of the record's id."""
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        record_id: _builtins.bytes = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["record_id", b"record_id", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EditedTurn: _TypeAlias = EditedTurn  # noqa: Y015
 
 @_typing.final
 class DiscloseRequest(_message.Message):

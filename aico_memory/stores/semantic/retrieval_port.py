@@ -62,3 +62,6 @@ class RetrievalReads(Protocol):
 
     def withdrawn(self, scopes: Sequence[Scope], limit: int) -> list[bytes]:
         """Ids of records that were deleted, those received last first."""
+
+    def edited(self, scopes: Sequence[Scope], limit: int) -> list[Memory]:
+        """Records that say something else than they first did, those received last first."""

@@ -131,6 +131,13 @@ class SqlRetrieval:
         with self._database.read() as connection:
             return [row[0] for row in connection.execute(f"SELECT m.memory_id FROM memory m {clause}", [*values, limit])]
 
+    def edited(self, scopes: Sequence[Scope], limit: int) -> list[Memory]:
+        scoped, values = rows.within(scopes)
+        # Of records only former versions are superseded.
+        former = f"SELECT m.version_of FROM memory m WHERE {scoped} AND m.status = 'superseded' AND m.kind = 'record'"
+        clause = f"WHERE m.memory_id IN ({former}) AND m.status = 'active' ORDER BY m.received_at_us DESC, m.memory_id LIMIT ?"
+        return self._memories_where(clause, [*values, limit])
+
     def _memories_where(self, clause: str, values: Sequence[object]) -> list[Memory]:
         with self._database.read() as connection:
             found = connection.execute(f"{rows.SELECT} {clause}", values).fetchall()

@@ -82,3 +82,9 @@ class TwinRetrieval:
         ]
         found.sort(key=lambda one: (-one.received_at_us, one.memory_id))
         return [one.memory_id for one in found[:limit]]
+
+    def edited(self, scopes: Sequence[Scope], limit: int) -> list[Memory]:
+        memories = self._store.tables.memories.values()
+        former = {one.version_of for one in memories if one.kind == RECORD}
+        found = [one for one in memories if one.scope in scopes and one.status == "active" and one.memory_id in former]
+        return sorted(found, key=lambda one: (-one.received_at_us, one.memory_id))[:limit]

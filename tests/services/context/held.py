@@ -42,7 +42,7 @@ class Held(Tiers):
         return semantic_pb2.MemoryPage(records=[self.record(one) for one in self.recorded])
 
     def get(self, message: Any, user: str) -> semantic_pb2.MemoryPage:
-        known = [one for one in (*self.recorded, *self.deleted) if memory_id(one) in message.memory_ids]
+        known = [one for one in (*self.recorded, *self.deleted, *self.edited) if memory_id(one) in message.memory_ids]
         page = semantic_pb2.MemoryPage(records=[self.record(one) for one in known])
         for one, record in zip(known, page.records, strict=True):
             record.status = "invalid" if one in self.deleted else record.status

@@ -179,3 +179,11 @@ def test_a_turn_whose_record_was_deleted_stands_in_no_context(handlers: ContextH
     dated = context(handlers, "What is my favourite tea?", session_id="s", as_of_us=1_770_000_000_000_000)
     assert "Earl Grey" not in dated.text
     assert [message.hot for message in tiers.asked].count(True) == 2
+
+
+def test_a_turn_whose_record_was_edited_says_what_it_says_now(handlers: ContextHandlers, tiers: Tiers) -> None:
+    said = tiers.say("My favourite tea is Earl Grey", turn=True, recorded=False)
+    tiers.edited[said] = "My favourite tea is Oolong"
+    for question in ("What is my favourite tea?", "hello", "Which tea do I like?"):
+        answer = context(handlers, question, session_id="s")
+        assert "Oolong" in answer.text and "Earl Grey" not in answer.text

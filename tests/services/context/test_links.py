@@ -117,3 +117,10 @@ def test_a_message_whose_record_was_deleted_is_found_in_no_layer(handlers: Conte
     tiers.deleted.append(gone)
     answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
     assert [hit.id for hit in answer.hits] == [str(said)]
+
+
+def test_an_edited_message_says_in_every_layer_what_it_says_now(handlers: ContextHandlers, tiers: Held) -> None:
+    said = tiers.say("I like green tea", turn=True)
+    tiers.edited[said] = "I like white tea"
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
+    assert {(hit.layer, hit.text) for hit in answer.hits} == {("L0", "I like white tea"), ("L1", "I like white tea")}

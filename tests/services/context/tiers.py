@@ -39,6 +39,8 @@ class Tiers:
     recorded: list[uuid.UUID] = field(default_factory=list)
     # Whose records were deleted.
     deleted: list[uuid.UUID] = field(default_factory=list)
+    # What the records of some say since they were edited.
+    edited: dict[uuid.UUID, str] = field(default_factory=dict)
     # Items beside the records, how well they match, the hot ones, and what answers.
     items: list[semantic_pb2.MemoryRecord] = field(default_factory=list)
     item_score: float = 0.9
@@ -150,6 +152,8 @@ class Tiers:
             answer.records.append(record)
         answer.hot.extend(record.memory_id for record in self.hot if message.hot)
         answer.withdrawn.extend(uuid.UUID(memory_id(one)).bytes for one in self.deleted if message.hot)
+        for one, text in self.edited.items() if message.hot else ():
+            answer.edited.add(record_id=uuid.UUID(memory_id(one)).bytes, text=text)
         answer.facts.extend(self.facts)
         if self.items:
             answer.lists.add(
@@ -167,8 +171,9 @@ class Tiers:
     def record(self, event_id: uuid.UUID) -> semantic_pb2.MemoryRecord:
         source = semantic_pb2.EvidenceSource(event_id=event_id.bytes, role="user", said_at_us=1_760_000_000_000_000)
         return semantic_pb2.MemoryRecord(
-            memory_id=memory_id(event_id), kind="record", text=self.texts[event_id], tier="episodic", confidence=1.0,
-            sources=[source], status="active", valid_until_us=self.valid_until_us,
+            memory_id=memory_id(event_id), kind="record", text=self.edited.get(event_id, self.texts[event_id]), tier="episodic",
+            sources=[source], status="active", valid_until_us=self.valid_until_us, confidence=1.0,
+            version=1 + (event_id in self.edited),
         )  # fmt: skip
 
 

@@ -120,3 +120,19 @@ def test_deleted_records_are_told_those_received_last_first(store, retrieval):
     put(store, 6, kind="fact", status="invalid")
     assert retrieval.withdrawn([ADA], 9) == [a_memory(one).memory_id for one in (2, 3, 1)]
     assert retrieval.withdrawn([ADA], 1) == [a_memory(2).memory_id] and retrieval.withdrawn([], 9) == []
+
+
+def test_edited_records_are_told_those_received_last_first(store, retrieval):
+    for number, received_at_us in ((1, 10), (2, 30), (3, 20)):
+        add(store, a_memory(number, kind="record", text=f"now {number}", version=2, received_at_us=received_at_us))
+        former = a_memory(number)
+        put(store, 10 + number, kind="record", status="superseded", version_of=former.memory_id)
+    add(store, a_memory(4, kind="record"))
+    add(store, a_memory(5, scope=BEN, kind="record"))
+    put(store, 15, BEN, kind="record", status="superseded", version_of=a_memory(5).memory_id)
+    add(store, a_memory(6, kind="record", status="invalid"))
+    put(store, 16, kind="record", status="superseded", version_of=a_memory(6).memory_id)
+    put(store, 7, kind="fact")
+    put(store, 17, kind="fact", status="superseded", version_of=a_memory(7).memory_id)
+    assert [one.text for one in retrieval.edited([ADA], 9)] == ["now 2", "now 3", "now 1"]
+    assert [one.text for one in retrieval.edited([ADA], 1)] == ["now 2"] and retrieval.edited([], 9) == []
