@@ -32,16 +32,48 @@ OPSET = 17
 _ROOT = "reader"
 
 
-class SpanReader(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
+class Block(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
+    """Attention and two layers behind it, each on what a norm makes of its input (Xiong et al. 2020), which a new block only
+    hands on: what it adds begins at zero.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.before = torch.nn.LayerNorm(width)
+        self.query, self.key, self.value = (torch.nn.Linear(width, width) for _ in range(3))
+        self.together = torch.nn.Linear(width, width)
+        self.between = torch.nn.LayerNorm(width)
+        self.wider = torch.nn.Linear(width, 4 * width)
+        self.back = torch.nn.Linear(4 * width, width)
+        self.drop = torch.nn.Dropout(0.1)
+        for last in (self.together, self.back):
+            torch.nn.init.zeros_(last.weight)
+            torch.nn.init.zeros_(last.bias)
+
+    def forward(self, vectors: Any, mask: Any) -> Any:
+        batch, count, width = vectors.shape
+        normed = self.before(vectors)
+        query, key, value = (
+            part(normed).view(batch, count, self.heads, width // self.heads).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        )
+        seen = torch.nn.functional.scaled_dot_product_attention(query, key, value, mask[:, None, None, :])
+        vectors = vectors + self.drop(self.together(seen.transpose(1, 2).reshape(batch, count, width)))
+        return vectors + self.drop(self.back(torch.nn.functional.gelu(self.wider(self.between(vectors)))))
+
+
+class SpanReader(torch.nn.Module):  # type: ignore[misc]
     """Scores of tokens: as the first and the last of a value, vectors for the pair, and of saying nothing."""
 
-    def __init__(self, encoder: Any) -> None:
+    def __init__(self, encoder: Any, blocks: int) -> None:
         super().__init__()
         self.encoder = encoder
         width = encoder.config.hidden_size
         self.marks = torch.nn.ModuleList(torch.nn.Embedding(count, width) for count in MARKS)
         for table in self.marks:
             torch.nn.init.normal_(table.weight, std=0.01)
+        self.blocks = torch.nn.ModuleList(Block(width, encoder.config.num_attention_heads) for _ in range(blocks))
         self.drop = torch.nn.Dropout(0.1)
         self.inner = torch.nn.Linear(width, width)
         self.heads = torch.nn.Linear(width, 2 + 2 * PAIR)
@@ -55,10 +87,17 @@ class SpanReader(torch.nn.Module):  # type: ignore[misc]  # torch is untyped her
         for place, table in enumerate(self.marks):
             vectors = vectors + table(marks[:, :, place])
         hidden = self.encoder(inputs_embeds=vectors, attention_mask=mask).last_hidden_state
+        for block in self.blocks:
+            hidden = block(hidden, mask.bool())
         hidden = self.drop(hidden)
         hidden = hidden + torch.nn.functional.gelu(self.inner(hidden))
         parts = (self.heads, self.cuts, self.several, self.nothing, self.answers)
         return torch.cat([part(hidden) for part in parts], dim=-1)
+
+
+def blocks_of(weights: Mapping[str, Any]) -> int:
+    """Blocks behind the encoder of the network whose weights these are."""
+    return len({name.split(".")[1] for name in weights if name.startswith("blocks.")})
 
 
 class _Single(torch.nn.Module):  # type: ignore[misc]

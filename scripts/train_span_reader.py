@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from span_network import PAIR, SpanReader, export, exported_weights
+from span_network import PAIR, SpanReader, blocks_of, export, exported_weights
 from transformers import AutoModel
 
 from aico_memory.bench.facts.passages import HIDDEN, MIXED, UNSAID, WHOLE, PassageSample, PassageSampler
@@ -68,6 +68,8 @@ class Example:
     finish: Any
     gold: tuple[Any, ...]
     wrong: Any
+    # Those of the wrong runs that share no word with a right one: what does is left out beside it when values are picked.
+    apart: Any
     # Last tokens of the values' runs, and how many letters of an ending each has; Turkish alone.
     ends: Any
     cuts: Any
@@ -83,7 +85,10 @@ def example_of(sample: PassageSample, tokenizer: Any) -> Example:
     place = {(int(start), int(end)): at for at, (start, end) in enumerate(zip(starts, ends, strict=True))}
     gold = [[place[run] for run in runs if run in place] for runs in sample.gold]
     wrong = torch.ones(len(starts), dtype=torch.bool)
-    wrong[sorted({at for runs in gold for at in runs})] = False
+    apart = torch.ones(len(starts), dtype=torch.bool)
+    for at in sorted({at for runs in gold for at in runs}):
+        wrong[at] = False
+        apart &= torch.from_numpy((ends < starts[at]) | (starts > ends[at]))
     endings = [
         (int(encoded.last[run[1]]), cut_of(sample.passage.words[run[0] : run[1] + 1], value))
         for runs, value in zip(sample.gold, sample.expected, strict=True)
@@ -92,7 +97,7 @@ def example_of(sample: PassageSample, tokenizer: Any) -> Example:
     ]
     return Example(
         sample, encoded, torch.from_numpy(encoded.first[starts]), torch.from_numpy(encoded.last[ends]),
-        tuple(torch.tensor(runs) for runs in gold if runs), torch.nonzero(wrong)[:, 0],
+        tuple(torch.tensor(runs) for runs in gold if runs), torch.nonzero(wrong)[:, 0], torch.nonzero(apart)[:, 0],
         torch.tensor([at for at, _ in endings], dtype=torch.long), torch.tensor([cut for _, cut in endings], dtype=torch.long),
     )  # fmt: skip
 
@@ -108,7 +113,9 @@ def loss_of(scores: Any, one: Example) -> Any:
     wrong = torch.logsumexp(margins[one.wrong], 0) if len(one.wrong) else threshold - 20
     mine = torch.stack([torch.logsumexp(margins[runs], 0) for runs in one.gold])
     among = torch.nn.functional.softplus(wrong - mine).mean()
-    above = torch.nn.functional.softplus(threshold - mine).mean() + torch.nn.functional.softplus(wrong - threshold)
+    above = torch.nn.functional.softplus(threshold - mine).mean()
+    if len(one.apart):
+        above = above + torch.nn.functional.softplus(torch.logsumexp(margins[one.apart], 0) - threshold)
     cuts = torch.nn.functional.cross_entropy(scores[one.ends, 2 + 2 * PAIR : -3], one.cuts) if len(one.ends) else 0.0
     several = torch.nn.functional.softplus(-scores[0, -3] if len(one.gold) > 1 else scores[0, -3])
     return answers + among + (1.0 if len(one.gold) > 1 else 0.3) * above + 0.3 * (cuts + several)
@@ -211,12 +218,15 @@ def weight_of(sample: PassageSample) -> float:
     return KNOWN_WHOLE if f"-{LEARN}-" not in sample.stream else 1.0 if sample.expected else 1.5
 
 
-def reader_of(folder: Path, start: Path | None) -> SpanReader:
-    """The network around an encoder's weights, or with those of a checkpoint or of an exported reader."""
-    model = SpanReader(AutoModel.from_pretrained(str(folder), attn_implementation="sdpa", add_pooling_layer=False))
+def reader_of(folder: Path, start: Path | None, blocks: int = 0) -> SpanReader:
+    """The network around an encoder's weights, or with those of a checkpoint or of an exported reader and further blocks."""
+    encoder = AutoModel.from_pretrained(str(folder), attn_implementation="sdpa", add_pooling_layer=False)
+    weights: dict[str, Any] = {}
     if start is not None:
         weights = exported_weights(start / MODEL_FILE) if start.is_dir() else torch.load(start)
-        model.load_state_dict(weights)
+    model = SpanReader(encoder, max(blocks, blocks_of(weights)))
+    # What it has beyond them is new.
+    model.load_state_dict({**model.state_dict(), **weights})
     return model
 
 
@@ -238,6 +248,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep-out", type=Path, help="folder of a reader: keep out what it did not learn from either")
     parser.add_argument("--start", type=Path, help="weights to go on from: a checkpoint, or the folder of a reader")
+    parser.add_argument("--blocks", type=int, default=0, help="blocks behind the encoder, where they are to be more")
     parser.add_argument("--checkpoint", type=Path, help="where the weights of each epoch are kept")
     parser.add_argument("--share", type=float, default=1.0, help="of the streams")
     parser.add_argument("--threads", type=int, default=2)
@@ -264,7 +275,7 @@ def main() -> None:
     out = [example_of(one, tokenizer) for one in samples if one.stream in kept and one.variant == WHOLE]
     learned = [example_of(one, tokenizer) for one in samples if one.stream not in kept and all(one.gold)]
     say(f"{len(learned)} samples to learn from, {len(out)} kept out")
-    model = reader_of(folder, given.start)
+    model = reader_of(folder, given.start, given.blocks)
     scores: dict[str, Any] = {}
 
     def after(epoch: int) -> None:
