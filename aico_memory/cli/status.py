@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from aico_memory.bus.read_only import MEND, ReadOnlySwitch
-from aico_memory.cli.announce import bus_address, model_account, model_words
+from aico_memory.cli.announce import bus_address, model_account, model_words, where_words_go
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Exit, Face, face_of
 from aico_memory.clock import format_time, format_us
@@ -169,6 +169,7 @@ def _print(face: Face, report: dict[str, Any]) -> None:
     endpoints = report["endpoints"]
     face.out.print(f"bus         {endpoints.get('router', '?')}  {endpoints.get('delivery', '?')}")
     face.out.print(f"model       {escape(model_words(report['model']))}")
+    face.out.print(f"words       {escape(where_words_go(face))}")
     key = report["encryption"]
     face.out.print(
         f"encryption  {'on' if key['enabled'] else 'off'}, key: {key['key']}"

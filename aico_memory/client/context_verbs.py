@@ -151,6 +151,7 @@ class ContextVerbs:
     ) -> UnifiedResults:
         """One search over what was said (L0), what is remembered (L1) and how to behave (L2), with what ties the hits.
 
+        The first of each layer come first, then the second: scores of different layers do not compare.
         `top_k`: most of each layer; None is the configured number (`context.search_default`).
         """
         named = checked_names(layers, "layers")

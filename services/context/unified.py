@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Container, Iterable, Sequence
+from itertools import zip_longest
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
@@ -44,7 +45,9 @@ class Unified:
         self._ignored = frozenset().union(*tables.words.function_words.values())
 
     def query(self, event: Event) -> context_pb2.UnifiedResult:
-        """The best of each layer, best first, with their links. Raises InvalidMessage for an unknown layer."""
+        """The best of each layer with their links, the first of each before the second of any: what layers score by does not
+        compare. Raises InvalidMessage for an unknown layer.
+        """
         request: context_pb2.UnifiedRequest = event.message
         layers = tuple(request.layers) or LAYERS
         if unknown := set(layers) - set(LAYERS):
@@ -69,21 +72,22 @@ class Unified:
         page: working_pb2.MessagePage | None = tiers.take(said)
         messages = readable_turns(page, request)
         held = {message.event_id for message in messages} if page is not None else None
-        hits = [_memory_hit(hit, held) for hit in remembered]
+        memory_hits = [_memory_hit(hit, held) for hit in remembered]
+        message_hits: Sequence[context_pb2.UnifiedHit] = ()
         missed = [WORKING] if page is None else []
         if "L0" in layers:
             said_hits = self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
-            with_records, told = self._with_records(said_hits, request, tiers)
+            message_hits, told = self._with_records(said_hits, request, tiers)
             if not told:
                 missed.append(SEMANTIC)
-            hits += with_records
         # Waited for last: nobody else's answer depends on it.
         known: behavioral_pb2.SkillsPage | None = tiers.take(skills) if skills else None
         if skills is not None and known is None:
             missed.append(BEHAVIORAL)
         answer.degraded.extend(name for name in missed if name not in answer.degraded)
-        hits += self._best(request.query, top_k, (_skill_hit(skill) for skill in (known.skills if known is not None else ())))
-        answer.hits.extend(sorted(hits, key=lambda hit: -hit.score))
+        skill_hits = self._best(request.query, top_k, map(_skill_hit, known.skills if known is not None else ()))
+        in_turn = zip_longest(memory_hits, message_hits, skill_hits)
+        answer.hits.extend(hit for place in in_turn for hit in place if hit is not None)
         answer.timings.extend(timings(watch))
         return answer
 
@@ -180,18 +184,22 @@ class Unified:
             # The first link is the record's own; only edits give one another version.
             record = records.get(hit.links[0].id)
             if record is not None and record.version > 1:
-                hit.text = record.text
+                hit.text, hit.score = record.text, self._share(request.query, record.text)
         gone = {memory_id for memory_id, record in records.items() if record.status == "invalid"}
-        return [hit for hit in hits if gone.isdisjoint(link.id for link in hit.links)], page is not None
+        left = [hit for hit in hits if hit.score > 0 and gone.isdisjoint(link.id for link in hit.links)]
+        return left, page is not None
 
     def _best(self, query: str, top_k: int, hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
         """By the share of the query's words that they hold."""
         found = []
         for hit in hits:
-            hit.score = share_of_words(query, hit.text, self._ignored)
+            hit.score = self._share(query, hit.text)
             if hit.score > 0:
                 found.append(hit)
         return sorted(found, key=lambda hit: (-hit.score, -hit.said_at_us))[:top_k]
+
+    def _share(self, query: str, text: str) -> float:
+        return share_of_words(query, text, self._ignored)
 
     def _tiers(self, event: Event, watch: Stopwatch) -> Tiers:
         settings = self._settings

@@ -1,1 +1,1 @@
-"""The model service: embeddings and labels."""
+"""The model service: embeddings, labels, the span reader, and the way to a language model."""

@@ -210,6 +210,7 @@ def test_encryption_switched_off_shows_in_status_and_on_disk(make_deployment: Ma
     assert run.status()["encryption"]["enabled"] is False
     assert run.status()["encryption"]["key"] == "off"
     assert "encryption  off" in run.ok("status").out
+    assert "words       stay on this machine" in run.ok("status").out
     text = marker()
     with run.client() as client:
         client.add([said(f"Everybody may read {text}")], user_id="open")

@@ -24,10 +24,10 @@ from aico_memory.domain.recall.timeline import Held, resolve
 
 START, DAY = 1_772_000_000_000_000, 86_400_000_000
 SILENT = Ruled((), (), ())
-# What was read is as likely right as its chance says, unless the rules know that it is over; what the rules answer is right
-# three times in four, and that they answer nothing two times in five.
+# What was read is as likely right as its chance says, unless the rules know that it is over, or it was denied; what the rules
+# answer is right three times in four, and that they answer nothing two times in five.
 TRUST = Trust({
-    READ: {"read": 1.0, "ended": -9.0}, RULES: {"told": 1.5, "one": -0.4}, SILENCE: {"one": -4.0},
+    READ: {"read": 1.0, "ended": -9.0, "denied": -9.0}, RULES: {"told": 1.5, "one": -0.4}, SILENCE: {"one": -4.0},
 })  # fmt: skip
 
 
@@ -66,10 +66,11 @@ def finding(*wanted: str) -> Scorer:
 
 
 def weighing(
-    tables: FormationTables, read: Scorer | None, language: str, texts: Sequence[str], asked: str, hidden: Sequence[int] = ()
+    tables: FormationTables, read: Scorer | None, language: str, texts: Sequence[str], asked: str, hidden: Sequence[int] = (),
+    as_of_us: int = 0,
 ) -> Weighed:  # fmt: skip
-    """What was said, weighed; the reader does not see what is hidden."""
-    return weigh(*told(tables, language, texts, asked, hidden), read)
+    """What was said, weighed as of then (0: after it); the reader does not see what is hidden."""
+    return weigh(*told(tables, language, texts, asked, hidden, as_of_us), read)
 
 
 def answered(
@@ -82,11 +83,11 @@ def answered(
 
 
 def told(
-    tables: FormationTables, language: str, texts: Sequence[str], asked: str, hidden: Sequence[int]
+    tables: FormationTables, language: str, texts: Sequence[str], asked: str, hidden: Sequence[int], as_of_us: int = 0
 ) -> tuple[Recalled, list[Utterance], list[Held], Question, Grammar, int]:
     grammar = tables.grammars[language]
     messages = tuple(Said(START + number * 10 * DAY, text) for number, text in enumerate(texts))
-    as_of = messages[-1].at_us + DAY
+    as_of = as_of_us or messages[-1].at_us + DAY
     held = resolve(statements_of(Stream("told", language, "develop", as_of, messages, ()), tables))
     question = understand(asked, grammar, tables, as_of, "UTC")
     facts = recalled(question, held, as_of, tables, lambda all_: [0.0] * len(all_), RecallFigures())

@@ -1197,7 +1197,9 @@ class UnifiedResult(_message.Message):
     DEGRADED_FIELD_NUMBER: _builtins.int
     TIMINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def hits(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnifiedHit]: ...
+    def hits(self) -> _containers.RepeatedCompositeFieldContainer[Global___UnifiedHit]:
+        """The first of each layer, then the second of each: scores of different layers do not compare."""
+
     @_builtins.property
     def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property

@@ -19,7 +19,7 @@ from aico_memory.domain.recall.reading.marks import CORRECTS
 from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, asks_of, passage_of
 from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
 from aico_memory.domain.recall.reading.pool import worth_reading
-from aico_memory.domain.recall.reading.trust import DENIED, ENDED, READ, RULES, SILENCE, Case, Trust, features_of
+from aico_memory.domain.recall.reading.trust import READ, RULES, SILENCE, Case, Trust, features_of, taken_back
 from aico_memory.domain.recall.segments import segments_of
 from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
@@ -120,15 +120,15 @@ def weigh(
     picked = pick_values(passage, reading.runs, grammar)
     if _same(picked, ruled, grammar):
         return Weighed(ruled)
-    told = _told(picked, passage, ruled, held, slot, question, grammar, at_us)
+    told, unbegun = _told(picked, passage, ruled, held, slot, question, grammar, at_us)
     listed = any(not one.fact.single_valued for one in ruled.facts)
     case = Case(
-        question, slot, passage, rules, bool(ruled.words), listed, bool(facts.asked), reading, picked, told.words, at_us
-    )
-    features = features_of(case, grammar)
-    # What was taken back, or is known to be over, answers nothing, however surely it is read.
-    over = any(features.get(name) for name in (DENIED, ENDED)) or _stopped(picked, passage, question, grammar)
-    return Weighed(ruled, Answer() if over else told, features)
+        question, slot, passage, rules, bool(ruled.words), listed, bool(facts.asked), reading, picked, told.words,
+        unbegun, at_us,
+    )  # fmt: skip
+    # What was taken back, or stopped, answers nothing, however surely it is read.
+    over = taken_back(picked, passage) or _stopped(picked, passage, question, grammar)
+    return Weighed(ruled, Answer() if over else told, features_of(case, grammar))
 
 
 def _stopped(picked: Sequence[Picked], passage: Passage, question: Question, grammar: Grammar) -> bool:
@@ -168,12 +168,6 @@ def _same(picked: Sequence[Picked], ruled: Answer, grammar: Grammar) -> bool:
     return len(picked) == len(told) and all(any(same_value(one.value, value, grammar) for value in told) for one in picked)
 
 
-def _may_hold(word: Mirrored, picked: Picked, passage: Passage, at_us: int) -> bool:
-    """Whether it had begun and was not over; a correction speaks of the time before it as well."""
-    corrects = int(passage.marks[picked.run.first, ACT]) == CORRECTS
-    return (word.from_us <= at_us or corrects) and word.until_us > at_us
-
-
 def by_rules(
     facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, slot: Slot | None, grammar: Grammar,
     as_of_us: int,
@@ -198,21 +192,26 @@ def _read_us(facts: Recalled, held: Sequence[Held], question: Question) -> froze
 def _told(
     picked: Sequence[Picked], passage: Passage, ruled: Answer, held: Sequence[Held], slot: Slot | None, question: Question,
     grammar: Grammar, at_us: int,
-) -> Answer:  # fmt: skip
-    """The values that were read: as facts where the rules know them, else as words of their message."""
-    answer = Answer()
+) -> tuple[Answer, bool]:  # fmt: skip
+    """The values that were read, as facts where the rules know them, else as words of their message; and whether the message
+    says of one that it begins later, which a correction does not: it speaks of the time before it as well.
+    """
+    answer, unbegun = Answer(), False
     for one in picked:
         utterance = passage.utterance(one.run.first)
         key = normalise_fact_key(one.value)
         known = [fact for fact in (*ruled.facts, *held) if normalise_fact_key(fact.fact.value) == key and fact.holds_at(at_us)]
         mine = [fact for fact in known if fact in ruled.facts or fact.statement.said_at_us == utterance.said_at_us]
         if says_the_contrary(mine, question, one.value, at_us):
-            return Answer()
+            return Answer(), False
         if mine:
             answer.facts.append(mine[0])
-        else:
-            word = Mirrored(one.value, utterance, *interval_of(one, utterance, slot, grammar))
-            if not _may_hold(word, one, passage, at_us):
-                return Answer()
-            answer.words.append(word)
-    return answer
+            continue
+        from_us, until_us = interval_of(one, utterance, slot, grammar)
+        if until_us <= at_us:
+            return Answer(), False
+        unbegun = unbegun or (from_us > at_us and int(passage.marks[one.run.first, ACT]) != CORRECTS)
+        # Where it is believed all the same, it held since it was said, if that is before.
+        since_us = from_us if from_us <= at_us else min(utterance.said_at_us, at_us)
+        answer.words.append(Mirrored(one.value, utterance, since_us, until_us))
+    return answer, unbegun

@@ -32,6 +32,8 @@ _WITH_ARTICLE = {
     "in": ("im", "ins"), "an": ("am", "ans"), "auf": ("aufs",), "bei": ("beim",), "zu": ("zum", "zur"), "von": ("vom",),
     "für": ("fürs",), "über": ("übers",), "um": ("ums",),
 }  # fmt: skip
+# How a question ends, and what may stand behind it.
+_ASKS, _BEHIND = ("?", "؟", "？"), " \t\n.!…)\"'"
 _FINISHED = frozenset({"past", "participle", "progressive"})
 _VERBAL = frozenset({"present", "past", "both", "two", "participle", "infinitive", "progressive"})
 
@@ -63,7 +65,11 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
     """The question as a slot; None where it names nothing that a statement could share, or wants a yes."""
     words = [trim(word) for word in even(question.text).split() if trim(word)]
     lowered = [lower_in(word, grammar.code) for word in words]
-    if question.yes_no or question.asks == OFTEN or not any(is_asking(low, grammar) for low in lowered):
+    if (
+        question.yes_no
+        or question.asks == OFTEN
+        or not (any(is_asking(low, grammar) for low in lowered) or asks(question.text))
+    ):
         return None
     kind, asked = _kind(lowered, question, grammar)
     keys: list[str] = []
@@ -137,6 +143,11 @@ def _is_single(sort: Sequence[str], grammar: Grammar) -> bool:
     plural = {"english": _MANY_ENGLISH, "turkish": _MANY_TURKISH}.get(grammar.parser)
     sort = [low for low in sort if low not in grammar.words["name_nouns"]]
     return bool(sort) and plural is not None and not any(plural.search(low) for low in sort)
+
+
+def asks(text: str) -> bool:
+    """Whether it ends as a question does: "My dose in April?" has no question word."""
+    return text.rstrip(_BEHIND).endswith(_ASKS)
 
 
 def is_asking(low: str, grammar: Grammar) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +14,14 @@ from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.grounding import Ground, Refused
+from aico_memory.domain.formation.observe import filters_of
 from aico_memory.domain.formation.prompting import SCHEMA_NAME, Told, answer_schema, conversation, instructions, prompt_hash
 from aico_memory.models.llm.asking import Asked, Asking, Question
 from aico_memory.settings.language_model import LanguageModelSettings
 
 RULES = "rules"
+# The filter for texts of a fitting length.
+_SHORT = "length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Extractor:
         told = replace(
             told,
             zone=zone_of(told.zone).key,
-            recent=told.recent[-settings.recent_messages :] if settings.recent_messages else (),
+            recent=self._sendable(told.recent[-settings.recent_messages :] if settings.recent_messages else ()),
         )
         formed = form(
             told.text, role="user", speaker=told.speaker, said_at_us=told.said_at_us, zone=told.zone, recent=told.recent,
@@ -67,6 +70,13 @@ class Extractor:
         messages = conversation(told, self._instructions)
         question = Question("extract", event_id, self.prompt_hash, messages, SCHEMA_NAME, answer_schema(), told.text)
         return self._reading(self._asking.ask(question, lambda text: self._checked(told, formed, text)))
+
+    def _sendable(self, recent: Sequence[str]) -> tuple[str, ...]:
+        """Of the messages before it those that no filter names; a short one may still say what another means."""
+        tables, most = self._tables, self._settings.message_characters
+        return tuple(
+            text for text in recent if len(text) <= most and set(filters_of(text, tables.signals, tables.observe)) <= {_SHORT}
+        )
 
     def status(self) -> dict[str, object]:
         """What was asked since the start, what is spent, and what holds it back."""

@@ -104,7 +104,9 @@ class ItemReads(Protocol):
         """Active items that are not dormant, without their words: all sealed fields are empty. By ascending id."""
 
     def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[tuple[int, str]]:
-        """The last records of a session up to that moment, when each was said and its text, the newest last."""
+        """The last records of a session up to that moment, when each was said and its text, the newest last; none that was
+        deleted, and of an edited one what it says now.
+        """
 
     def statements(self, scope: Scope, key: str, limit: int) -> list[Statement]:
         """Kept statements of a key, the newest `limit` of them, in the order of saying."""

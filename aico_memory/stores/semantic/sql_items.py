@@ -168,7 +168,7 @@ class SqlItemReads:
 
     def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[tuple[int, str]]:
         clause = (
-            f"WHERE {_OF_SCOPE} AND m.session_id = ? AND m.said_at_us <= ? AND m.kind = 'record' "
+            f"WHERE {_OF_SCOPE} AND m.session_id = ? AND m.said_at_us <= ? AND m.kind = 'record' AND m.status = 'active' "
             "ORDER BY m.said_at_us DESC, m.row_no DESC LIMIT ?"
         )
         found = self._opened(clause, [*scope, session_id, said_at_us, limit])

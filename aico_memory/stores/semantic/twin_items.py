@@ -173,7 +173,8 @@ class TwinItemReads:
     def said_before(self, scope: Scope, session_id: str, said_at_us: int, limit: int) -> list[tuple[int, str]]:
         found = [
             (one.said_at_us, key, one.text) for key, one in self.tables.memories.items()
-            if (one.scope, one.session_id, one.kind) == (scope, session_id, RECORD) and one.said_at_us <= said_at_us
+            if (one.scope, one.session_id, one.kind, one.status) == (scope, session_id, RECORD, "active")
+            and one.said_at_us <= said_at_us
         ]  # fmt: skip
         return [(at_us, text) for at_us, _, text in sorted(found)[-limit:]]
 

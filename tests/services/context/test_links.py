@@ -124,3 +124,15 @@ def test_an_edited_message_says_in_every_layer_what_it_says_now(handlers: Contex
     tiers.edited[said] = "I like white tea"
     answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
     assert {(hit.layer, hit.text) for hit in answer.hits} == {("L0", "I like white tea"), ("L1", "I like white tea")}
+    by_former_words = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="green", layers=["L0"]))
+    assert not by_former_words.hits
+
+
+def test_layers_take_turns_since_their_scores_do_not_compare(handlers: ContextHandlers, tiers: Held) -> None:
+    for text in ("I like green tea", "Tea at four"):
+        tiers.say(text, turn=True)
+    tiers.skills = (behavioral_pb2.Skill(skill_id="k1", name="tea", template="Offer green tea"),)
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="green tea"))
+    assert [hit.layer for hit in answer.hits] == ["L1", "L0", "L2", "L1", "L0"]
+    of_messages = [hit.score for hit in answer.hits if hit.layer == "L0"]
+    assert of_messages == sorted(of_messages, reverse=True)

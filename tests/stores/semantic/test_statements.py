@@ -101,6 +101,9 @@ def test_a_session_tells_its_last_records_up_to_a_moment(store):
         for number, at in ((1, 100), (2, 300), (3, 200), (4, 300)):
             transaction.add(a_memory(number, f"said {number}", said_at_us=at), (), (), 1)
         transaction.add(a_memory(5, "elsewhere", session_id="s2"), (), (), 1)
+        transaction.add(a_memory(6, "deleted", said_at_us=300, status="invalid"), (), (), 1)
+        former = a_memory(7, "before the edit", said_at_us=300, status="superseded", version_of=a_memory(4).memory_id)
+        transaction.add(former, (), (), 1)
     assert store.said_before(ADA, "s1", 300, 3) == [(200, "said 3"), (300, "said 2"), (300, "said 4")]
     assert store.said_before(ADA, "s1", 250, 3) == [(100, "said 1"), (200, "said 3")]
     assert store.said_before(BEN, "s1", 300, 3) == []

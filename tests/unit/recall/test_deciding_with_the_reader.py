@@ -13,7 +13,7 @@ from aico_memory.domain.recall.reading.passage import (
 )
 from aico_memory.domain.recall.reading.picking import Reading, Run
 from aico_memory.domain.recall.reading.trust import READ, RULES, SILENCE, Trust
-from tests.support.reading import START, answered, finding, weighing
+from tests.support.reading import DAY, START, answered, finding, weighing
 
 
 def test_what_is_read_answers_with_its_message_and_the_time_that_it_names(tables: FormationTables) -> None:
@@ -101,6 +101,37 @@ def test_what_tells_whom_to_believe(tables: FormationTables) -> None:
 def test_what_the_rules_know_from_messages_that_are_not_read_stands(tables: FormationTables) -> None:
     texts = ["I live in Leeds.", "Sunny today."]
     assert answered(tables, finding("today"), "en", texts, "Where do I live?", hidden=[0]).values == ["Leeds"]
+
+
+def test_a_denial_counts_from_when_it_was_said_and_what_was_taken_back_never_was(tables: FormationTables) -> None:
+    def denied(texts: Sequence[str], as_of_us: int) -> float:
+        features = weighing(tables, finding("7391"), "en", texts, "What is the code?", as_of_us=as_of_us).features
+        assert features is not None
+        return features["denied"]
+
+    changed = ["The gate opens with 7391.", "Not 7391 any more, it changed."]
+    before, after = START + 5 * DAY, START + 11 * DAY
+    # The reader finds the last mention, which tells nothing of the time before it.
+    assert (denied(changed, after), denied(changed, before)) == (1, 0)
+    taken = ["The gate opens with 7391.", "The 7391 thing was never true."]
+    for moment in (before, after):
+        told = weighing(tables, finding("7391"), "en", taken, "What is the code?", as_of_us=moment).told
+        assert told.values == []
+
+
+def test_what_begins_later_by_its_message_speaks_against_it_and_may_be_believed(tables: FormationTables) -> None:
+    texts = ["From 1 June 2026 the code is 7391."]
+    weighed = weighing(tables, finding("7391"), "en", texts, "Which number do I type?", as_of_us=START + DAY)
+    assert weighed.features is not None
+    assert weighed.features["unbegun"] == 1
+    assert weighed.features["answers unbegun"] == weighed.features["answers"] > 2
+    (word,) = weighed.told.words
+    assert word.from_us == START, "nothing else tells since when"
+
+
+@pytest.mark.parametrize("asked", ["My dose in April?", "Dose, please?", "7391?"])
+def test_a_question_needs_no_question_word(tables: FormationTables, asked: str) -> None:
+    assert answered(tables, finding("20 mg"), "en", ["Prescribed: 20 mg."], asked).values == ["20 mg"]
 
 
 @pytest.mark.parametrize("asked", ["Thank you!", "Hello", "???", "ok", "Tell me a joke."])

@@ -22,7 +22,7 @@ from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.reading.marks import ACTS, KINDS, ROLES, acts_of, role_of, sentences_of, shape_of
-from aico_memory.domain.recall.slots import WHAT, Slot, is_asking
+from aico_memory.domain.recall.slots import WHAT, Slot, asks, is_asking
 from aico_memory.domain.recall.timeline import Held
 
 Marks = NDArray[np.int8]
@@ -113,7 +113,8 @@ def passage_of(
 
 def asks_of(passage: Passage, grammar: Grammar) -> bool:
     """Whether the question asks for something, or shares a word with what was told: "Thank you!" asks for nothing."""
-    if any(is_asking(_low(word, grammar), grammar) for word in passage.words[: passage.begins]):
+    question = passage.words[: passage.begins]
+    if asks(" ".join(question)) or any(is_asking(_low(word, grammar), grammar) for word in question):
         return True
     return bool((passage.marks[passage.begins :, ASKED] == SHARED).any())
 

@@ -7,7 +7,7 @@ else. Logistic regressions over named features tell how likely each of the three
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +38,9 @@ from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHEN, WHO, Slot
 
 READ, RULES, SILENCE = "read", "rules", "silence"
 OPTIONS = (READ, RULES, SILENCE)
-# Features of what was said not to be, and of what the rules know not to hold.
-DENIED, ENDED = "denied", "ended"
+# Features of what speaks against a value: it was said not to be, the rules know it to be over, its message says that it
+# begins later.
+_DENIED, _ENDED, _UNBEGUN = "denied", "ended", "unbegun"
 # A chance nearer to 0 or 1 than this says no more.
 _SURE = 0.005
 _MEASURES = (AMOUNT, CLOCK, WHEN)
@@ -66,6 +67,8 @@ class Case:
     reading: Reading
     picked: Sequence[Picked]
     words: Sequence[Mirrored]
+    # Its message says that it begins later.
+    unbegun: bool
     at_us: int
 
 
@@ -116,11 +119,17 @@ def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, fl
     value = case.picked[0].value
     kind = case.slot.kind if case.slot is not None else ""
     no_measure = kind in _MEASURES and not any(letter.isdigit() for letter in value)
+    against = {
+        _DENIED: denied(case.picked, passage),
+        _ENDED: any(known_otherwise(one, case.ruled.held, case.question, grammar, case.at_us) for one in case.words),
+        _UNBEGUN: case.unbegun,
+    }
+    answers = _logit(case.reading.answers)
     return {
+        **against,
+        **{f"answers {name}": answers * it for name, it in against.items()},
         "over": bool(np.isin(said, (OVER_AS_ASKED, OVER)).all()),
         "read as else": bool(known and (said > ANSWERED).all()),
-        DENIED: denied(case.picked, passage),
-        ENDED: any(known_otherwise(one, case.ruled.held, case.question, grammar, case.at_us) for one in case.words),
         "held here": bool((here > 0).any()),
         "later": int(passage.marks[run.first, 0]) == SAID_LATER,
         "no measure": no_measure,
@@ -175,14 +184,21 @@ def _beside(case: Case, grammar: Grammar) -> dict[str, float]:
 
 
 def denied(picked: Sequence[Picked], passage: Passage) -> bool:
-    """Whether a value was said not to be, there or later: behind "not" or "never", or where something is taken back."""
+    """Whether a value was said not to be by then, where it stands or later: behind "not" or "never"."""
+    return any(_negated(passage, at) for at in _said_again(picked, passage) if int(passage.marks[at, 0]) == KNOWN_THEN)
+
+
+def taken_back(picked: Sequence[Picked], passage: Passage) -> bool:
+    """Whether a value stands, there or later, where something is taken back: it never was."""
+    return any(int(passage.marks[at, ACT]) == TAKES_BACK for at in _said_again(picked, passage))
+
+
+def _said_again(picked: Sequence[Picked], passage: Passage) -> Iterator[int]:
+    """The first word of each value, there and wherever its words stand again behind it."""
     keys = [normalise_fact_key(word) for word in passage.words]
     for one in picked:
         said = keys[one.run.first : one.run.last + 1]
-        for at in range(one.run.first, len(keys) - len(said) + 1):
-            if keys[at : at + len(said)] == said and (_negated(passage, at) or int(passage.marks[at, ACT]) == TAKES_BACK):
-                return True
-    return False
+        yield from (at for at in range(one.run.first, len(keys) - len(said) + 1) if keys[at : at + len(said)] == said)
 
 
 def _negated(passage: Passage, at: int) -> bool:
