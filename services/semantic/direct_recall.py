@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 from aico_memory.contracts.v1 import context_pb2
@@ -18,7 +20,7 @@ from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.one_person import Names, by_any_name, told_as_one
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held
-from aico_memory.domain.retrieval.directness import left_over
+from aico_memory.domain.retrieval.directness import to_tell, untold
 from aico_memory.domain.scopes import subjects_in
 from aico_memory.ids import derive_id
 from aico_memory.settings.recall import RecallSettings
@@ -35,6 +37,14 @@ _ID = 16
 _OF_PREDICATE, _PREDICATES = 20, 6
 
 
+class _Told(NamedTuple):
+    """A fact that answers, its memory, and the words of the question that it does not speak of."""
+
+    held: Held
+    memory: Memory
+    left_over: frozenset[str]
+
+
 class Recalled(NamedTuple):
     """What answers, and the memories that say it."""
 
@@ -47,6 +57,9 @@ class Recalled(NamedTuple):
     read: Sequence[tuple[Question, Sequence[Known]]] = ()
     # Those of the questions that nothing answers.
     unanswered: Sequence[str] = ()
+    # By question what answers it, with the words that it leaves over; and by scope who is one person there.
+    told: Sequence[Sequence[_Told]] = ()
+    one_person: Mapping[Scope, Sequence[Names]] = MappingProxyType({})
 
 
 NOTHING = Recalled((), (), "")
@@ -76,7 +89,7 @@ class DirectRecall:
             return NOTHING
         as_of_us, known_us = request.as_of_us or now_us, request.known_as_of_us or OPEN
         texts = request.questions[1:] or request.questions
-        one_person = merged_names(self._store, scopes, known_us)
+        one_person = before.one_person if before.read else merged_names(self._store, scopes, known_us)
         read = before.read or [
             (question, list(self._items(question, names, scopes, one_person)) if question.predicates else [])
             for text in texts
@@ -84,31 +97,33 @@ class DirectRecall:
         ]
         matching = list(self._matching(among, scopes)) if among else []
         known = frozenset(name.casefold() for name in names)
-        results: list[context_pb2.RecalledFact] = []
-        left: list[frozenset[str]] = []
-        memories: dict[bytes, Memory] = {}
-        unanswered: list[str] = []
-        for text, (question, of_wording) in zip(texts, read, strict=True):
-            asked = text in before.unanswered
-            told = [] if asked else self._told(question, of_wording, names, as_of_us, known_us, one_person)
-            if matching and not told:
-                told = self._told(question, [*of_wording, *matching], names, as_of_us, known_us, one_person)
-            if not told:
-                unanswered.append(text)
-            for one, memory in told:
-                if memory.memory_id in memories:
-                    continue
-                memories[memory.memory_id] = memory
-                if ignored is not None:
-                    left.append(left_over(question, one, self._tables, known, ignored))
-                results.append(
-                    context_pb2.RecalledFact(
-                        id=id_text(memory.memory_id), memory=one.fact.text, value=one.fact.value,
-                        valid_from_us=one.from_us, valid_until_us=0 if one.until_us >= OPEN else one.until_us,
-                        confidence=memory.confidence,
-                    )
-                )  # fmt: skip
-        return Recalled(results, list(memories.values()), grammar.code, left, read, unanswered)
+        told: list[Sequence[_Told]] = []
+        for at, (question, of_wording) in enumerate(read):
+            # What the first look found stands; where it found nothing, the items that match are looked at as well.
+            found: Sequence[_Told] = before.told[at] if before.told else ()
+            if not found and (matching or not before.told):
+                answers = self._told(question, [*of_wording, *matching], names, as_of_us, known_us, one_person)
+                found = list(self._with_left_over(question, answers, known, ignored))
+            told.append(found)
+        first = _once(told)
+        return Recalled(
+            [_fact(one) for one in first], [one.memory for one in first], grammar.code,
+            [one.left_over for one in first] if ignored is not None else [], read,
+            [text for text, found in zip(texts, told, strict=True) if not found], told, one_person,
+        )  # fmt: skip
+
+    def _with_left_over(
+        self, question: Question, told: Iterable[tuple[Held, Memory]], known: Set[str], ignored: Set[str] | None
+    ) -> Iterator[_Told]:
+        # Most answers to one question are of one predicate.
+        words: dict[str, dict[str, frozenset[str]]] = {}
+        for held, memory in told:
+            left = frozenset[str]()
+            if ignored is not None:
+                if held.predicate not in words:
+                    words[held.predicate] = to_tell(question, held.predicate, self._tables, known, ignored)
+                left = untold(words[held.predicate], held, question.language)
+            yield _Told(held, memory, left)
 
     def texts(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> frozenset[bytes]:
         """Those of these messages that are too long for a statement: of a text rules misread more."""
@@ -170,6 +185,22 @@ class DirectRecall:
             return chosen
         spoken = (*self._store.languages(scopes, 1), self._default_language)
         return next((self._tables.grammars[code] for code in spoken if code in self._tables.grammars), None)
+
+
+def _once(told: Iterable[Iterable[_Told]]) -> list[_Told]:
+    """What answers, each memory with the first question that it answers."""
+    found: dict[bytes, _Told] = {}
+    for one in chain.from_iterable(told):
+        found.setdefault(one.memory.memory_id, one)
+    return list(found.values())
+
+
+def _fact(told: _Told) -> context_pb2.RecalledFact:
+    held = told.held
+    return context_pb2.RecalledFact(
+        id=id_text(told.memory.memory_id), memory=held.fact.text, value=held.fact.value, valid_from_us=held.from_us,
+        valid_until_us=0 if held.until_us >= OPEN else held.until_us, confidence=told.memory.confidence,
+    )  # fmt: skip
 
 
 def speaking_of(questions: Iterable[str], memories: Iterable[Memory], ignored: Set[str]) -> list[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 
 from aico_memory.domain.formation.grammar import FormationTables, Surface
 from aico_memory.domain.formation.wording import lower_in
@@ -30,11 +30,17 @@ def left_over(
     names, folded, of those whose facts these are; `ignored` are folded function words. Names of people who are not
     known are not left over: the rules of recall have decided whom they mean.
     """
+    return untold(to_tell(question, held.predicate, tables, known, ignored), held, question.language)
+
+
+def to_tell(
+    question: Question, predicate: str, tables: FormationTables, known: Collection[str] = (), ignored: Set[str] = frozenset()
+) -> dict[str, frozenset[str]]:
+    """Words of the question that do not ask for the predicate, and their stems: what a fact of it should speak of."""
     grammar = tables.grammars[question.language]
     lowered = lower_in(question.text, question.language)
-    asking = _spans(question, held, tables, lowered)
-    telling = stems(f"{held.fact.text} {held.subject} {held.predicate.replace('_', ' ').replace(':', ' ')}", question.language)
-    found = set()
+    asking = _spans(question, predicate, tables, lowered)
+    found = {}
     for match in _WORD.finditer(lowered):
         word = match.group().split("'")[0]
         folded = word.casefold()
@@ -46,16 +52,22 @@ def left_over(
             continue
         if word in grammar.calendar.days or word in grammar.calendar.units or word in grammar.calendar.months:
             continue
-        if stems(word, question.language) & telling:
-            continue
-        found.add(word)
-    return frozenset(found)
+        found[word] = frozenset(stems(word, question.language))
+    return found
 
 
-def _spans(question: Question, held: Held, tables: FormationTables, lowered: str) -> list[tuple[int, int]]:
+def untold(words: Mapping[str, Set[str]], held: Held, language: str) -> frozenset[str]:
+    """Those of the words, by their stems, that the fact does not speak of."""
+    if not words:
+        return frozenset()
+    telling = stems(f"{held.fact.text} {held.subject} {held.predicate.replace('_', ' ').replace(':', ' ')}", language)
+    return frozenset(word for word, its in words.items() if not its & telling)
+
+
+def _spans(question: Question, predicate: str, tables: FormationTables, lowered: str) -> list[tuple[int, int]]:
     """Where the question asks for a predicate that it may mean, or in what way it asks."""
     grammar = tables.grammars[question.language]
-    likely = {held.predicate, *question.predicates}
+    likely = {predicate, *question.predicates}
     patterns = [pattern for name in likely for pattern in _patterns(tables, name, question.language)]
     patterns += [word for word, _ in grammar.asks]
     patterns += [one for one in (grammar.naming, grammar.former, grammar.yes_no, grammar.anything) if one is not None]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from aico_memory.domain.memory import Memory, Scope
+from aico_memory.domain.memory import RECORD, Memory, Scope
 from aico_memory.domain.retrieval.outlived import Made
 from aico_memory.errors import KeyDestroyed, WrongKey
+from aico_memory.ids import derive_id
 from aico_memory.stores.semantic import rows
 from aico_memory.stores.semantic.retrieval_port import NO_SOURCES, HotTier, Sources
 from aico_memory.stores.semantic.sql_items import listed
@@ -20,14 +23,15 @@ _HOT = (
     "AND max(m.updated_at_us, m.last_referenced_us) >= ?) "
     "ORDER BY m.kind = 'constraint' AND m.pinned DESC, m.utility DESC, m.access_count DESC, m.memory_id LIMIT ?"
 )
-_WITHDRAWN = "m.status = 'invalid' AND m.kind = 'record' ORDER BY m.received_at_us DESC, m.memory_id"
 _SOURCES = """
 SELECT e.at_us, e.event_id, e.method, e.memory_id, e.confidence, e.role, e.said_at_us, e.session_id, e.detail
 FROM json_each(?) j CROSS JOIN evidence e ON e.memory_id = unhex(j.value) WHERE e.method <> 'replay'
 """
 _MADE = """
 SELECT e.event_id, m.status, m.said_at_us, m.valid_from_us, m.valid_until_us
-FROM json_each(?) j CROSS JOIN evidence e ON e.event_id = unhex(j.value) CROSS JOIN memory m ON m.memory_id = e.memory_id
+FROM json_each(?) j CROSS JOIN evidence e ON e.event_id = unhex(json_extract(j.value, '$[0]'))
+    AND e.memory_id <> unhex(json_extract(j.value, '$[1]'))
+CROSS JOIN memory m ON m.memory_id = e.memory_id
 WHERE e.method <> 'replay' AND m.kind <> 'record' AND {} ORDER BY e.event_id, m.memory_id
 """
 _ORDER = itemgetter(0, 1, 2)
@@ -71,8 +75,10 @@ class SqlRetrieval:
     def made_of(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> dict[bytes, list[Made]]:
         scoped, values = rows.within(scopes)
         found: dict[bytes, list[Made]] = {}
+        # Nearly every message has its record alone, whose row need not be read to be left out.
+        pairs = json.dumps([(one.hex(), _record_of(one).hex()) for one in event_ids])
         with self._database.read() as connection:
-            for event_id, *item in connection.execute(_MADE.format(scoped), (listed(event_ids), *values)):
+            for event_id, *item in connection.execute(_MADE.format(scoped), (pairs, *values)):
                 found.setdefault(event_id, []).append(Made(*item))
         return found
 
@@ -143,3 +149,8 @@ class SqlRetrieval:
             found = connection.execute(f"{rows.SELECT} {clause}", values).fetchall()
         opened = (rows.open_row(row, self._sealers) for row in found)
         return [one[1] for one in opened if one is not None]
+
+
+def _record_of(event_id: bytes) -> bytes:
+    """The id of the record that a message leaves."""
+    return derive_id(uuid.UUID(bytes=event_id), RECORD).bytes if len(event_id) == 16 else b""
