@@ -22,6 +22,8 @@ PASSED = 4
 class _Work:
     texts: list[str]
     rows: Vectors
+    # Letters that are one thread's share.
+    share: float
     done: Future[Vectors] = field(default_factory=Future)
     # Texts that were handed out, and that are embedded.
     at: int = 0
@@ -70,7 +72,8 @@ class EmbeddingQueue:
 
     def submit(self, texts: Sequence[str], *, interactive: bool) -> Future[Vectors]:
         """Ask for vectors, one row a text; a refusal is in the future."""
-        work = _Work(list(texts), np.zeros((len(texts), self._embedder.dimension), dtype=np.float32))
+        share = sum(map(len, texts)) / len(self._threads)
+        work = _Work(list(texts), np.zeros((len(texts), self._embedder.dimension), dtype=np.float32), share)
         with self._changed:
             if self._closed:
                 work.done.set_exception(ClosedConnection("The model service is stopping"))
@@ -146,8 +149,7 @@ class EmbeddingQueue:
             return questions
         if self._interactive:
             waiting, work = self._interactive, self._next_question()
-            # Each thread has its share.
-            most = min(self._slice, -(-(len(work.texts) - work.at) // len(self._threads)))
+            most = _of_share(work, self._slice)
         else:
             waiting, work, most = self._bulk, self._bulk[0], self._slice
         part = _Slice(work, work.at, min(work.at + most, len(work.texts)))
@@ -198,6 +200,17 @@ class EmbeddingQueue:
                     failed.append(work)
         for work in failed:
             work.done.set_exception(typed)
+
+
+def _of_share(work: _Work, most: int) -> int:
+    """How many of the texts that are left come nearest to one thread's share of all letters, at least one."""
+    left = work.texts[work.at : work.at + most]
+    count, letters = 1, len(left[0])
+    # The parts of a question go together where the whole of it, which comes first, is as long as they are.
+    while count < len(left) and letters + len(left[count]) / 2 <= work.share:
+        letters += len(left[count])
+        count += 1
+    return count
 
 
 def _typed(error: Exception) -> AicoMemoryError:

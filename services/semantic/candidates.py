@@ -215,7 +215,11 @@ class CandidateAnswers:
             ranked.memories[key].memory_id for entries in ranked.lists[:questions] for key, _, _ in entries[:_LEADING]
         }  # fmt: skip
         open_words = recalled.left_over or (frozenset(),) * len(recalled.results)
-        doubted = [one.memory_id for one, left in zip(recalled.memories, open_words, strict=True) if left]
+        doubted = [
+            one.memory_id
+            for one, left in zip(recalled.memories, open_words, strict=True)
+            if left and one.memory_id not in leading
+        ]
         proofs = self._store.evidence(doubted) if doubted else {}
         for fact, memory, left in zip(recalled.results, recalled.memories, open_words, strict=True):
             said = {

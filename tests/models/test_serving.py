@@ -176,6 +176,20 @@ def test_parts_of_one_question_are_embedded_beside_each_other_and_bulk_work_is_n
     assert queue.waiting == 0
 
 
+def test_a_question_goes_to_one_thread_and_its_parts_together_to_the_other() -> None:
+    gate = Gate()
+    queue = EmbeddingQueue(gate, slice_texts=2, threads=2)
+    texts = ["Where do I live and what do I do?", "Where do I live?", "What do I do?"]
+    question = queue.submit(texts, interactive=True)
+    for _ in range(2):
+        assert gate.entered.acquire(timeout=WAIT)
+    assert sorted(gate.order, key=len) == [tuple(texts[:1]), tuple(texts[1:])]
+    for _ in range(2):
+        gate.let.release()
+    np.testing.assert_allclose(question.result(WAIT), HashedEmbedder(8).embed(texts))
+    queue.close()
+
+
 def test_a_question_fails_once_though_both_of_its_parts_do() -> None:
     gate = Gate()
     queue = EmbeddingQueue(gate, slice_texts=1, threads=2)
