@@ -22,7 +22,7 @@ from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import SemanticStore
 from aico_memory.stores.semantic.retrieval_port import RetrievalReads, Sources
-from services.semantic.at_hand import at_hand
+from services.semantic.at_hand import AtHand, at_hand
 from services.semantic.convert import (
     history_of,
     id_bytes,
@@ -72,6 +72,7 @@ class _Aside:
     """What was found while the model embedded."""
 
     recalled: Recalled = NOTHING
+    at_hand: AtHand | None = None
     milliseconds: float = 0.0
 
 
@@ -124,7 +125,7 @@ class CandidateAnswers:
         ranked = self._ranker.ranked(
             tuple(request.questions), view, request.limit, hypotheses=tuple(request.hypotheses), embed_ms=request.embed_ms,
             kinds=tuple(request.kinds), shares=request.shares,
-            meanwhile=partial(self._aside, aside, request, names, scopes, now_us), shown=True, zone=request.zone,
+            meanwhile=partial(self._aside, aside, request, names, view, now_us), shown=True, zone=request.zone,
         )  # fmt: skip
         self._among(aside, request, names, scopes, now_us, ranked)
         memories = dict(ranked.memories)
@@ -138,8 +139,9 @@ class CandidateAnswers:
         self._graph(answer, request, scopes, view, ranked, found)
         answer.timings.add(stage="graph", milliseconds=_since(started))
         if request.hot:
-            hot = at_hand(answer, self._retrieval, request, scopes, _asked_of(view), now_us)
-            found.update((memory.memory_id, memory) for memory in hot)
+            kept = aside.at_hand or at_hand(self._retrieval, request, scopes, _asked_of(view), now_us)
+            found.update((memory.memory_id, memory) for memory in kept.hot)
+            kept.tell(answer)
         started = time.perf_counter()
         self._tell(answer, list(found.values()), ranked, view)
         answer.timings.add(stage="records", milliseconds=_since(started))
@@ -230,13 +232,15 @@ class CandidateAnswers:
                 yield fact
 
     def _aside(
-        self, aside: _Aside, request: context_pb2.CandidatesRequest, names: Sequence[str], scopes: Sequence[Scope], now_us: int
+        self, aside: _Aside, request: context_pb2.CandidatesRequest, names: Sequence[str], view: View, now_us: int
     ) -> None:
         """What needs no vector, while the model makes them."""
         started = time.perf_counter()
         if request.facts and request.questions:
-            aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored)
+            aside.recalled = self._recall.recall(request, names, view.scopes, now_us, self._ignored)
         aside.milliseconds = _since(started)
+        if request.hot:
+            aside.at_hand = at_hand(self._retrieval, request, view.scopes, _asked_of(view), now_us)
 
     def _among(
         self, aside: _Aside, request: context_pb2.CandidatesRequest, names: Sequence[str], scopes: Sequence[Scope], now_us: int,
