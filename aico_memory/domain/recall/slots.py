@@ -65,11 +65,8 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
     """The question as a slot; None where it names nothing that a statement could share, or wants a yes."""
     words = [trim(word) for word in even(question.text).split() if trim(word)]
     lowered = [lower_in(word, grammar.code) for word in words]
-    if (
-        question.yes_no
-        or question.asks == OFTEN
-        or not (any(is_asking(low, grammar) for low in lowered) or asks(question.text))
-    ):
+    asking = asks(question.text) or any(is_asking(low, grammar) for low in lowered)
+    if question.yes_no or question.asks == OFTEN or not asking:
         return None
     kind, asked = _kind(lowered, question, grammar)
     keys: list[str] = []

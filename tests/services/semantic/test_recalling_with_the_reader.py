@@ -20,13 +20,13 @@ def test_what_no_rule_reads_is_read_by_the_reader(tables: FormationTables) -> No
     reading = Memory(tables, reader=load_span_reader(find_home()))
     memory = Memory(tables)
     for one in (memory, reading):
-        one.say("Das Fahrrad hab ich bei der Werkstatt Lorenz abgegeben.", 0)
+        one.say("Den Ersatzschlüssel hab ich bei Frau Lorenz hinterlegt.", 0)
         one.say("Das Wetter war heute herrlich.", 3)
-    question = "Zu welcher Werkstatt habe ich das Fahrrad gebracht?"
+    question = "Bei wem liegt der Ersatzschlüssel?"
     assert memory.values(question) == []
     found = reading.ask(question).results
-    assert [one.value for one in found] == ["Lorenz"]
-    assert found[0].memory == "Das Fahrrad hab ich bei der Werkstatt Lorenz abgegeben."
+    assert [one.value for one in found] == ["Frau Lorenz"]
+    assert found[0].memory == "Den Ersatzschlüssel hab ich bei Frau Lorenz hinterlegt."
     assert 0 < found[0].confidence < 1
     assert found[0].evidence
     assert reading.values(question, as_of_us=START - DAY) == []
@@ -45,7 +45,7 @@ def test_without_the_model_the_rules_answer_and_it_is_named(tables: FormationTab
 
 def test_words_of_others_and_of_what_waits_for_review_are_not_read(tables: FormationTables) -> None:
     reading = Memory(tables, reader=load_span_reader(find_home()))
-    reading.say("Das Fahrrad hab ich bei der Werkstatt Lorenz abgegeben.", 0, user="bert", group="chor")
-    question = "Zu welcher Werkstatt habe ich das Fahrrad gebracht?"
+    reading.say("Den Ersatzschlüssel hab ich bei Frau Lorenz hinterlegt.", 0, user="bert", group="chor")
+    question = "Bei wem liegt der Ersatzschlüssel?"
     assert reading.values(question, group_id="chor") == []
-    assert reading.values(question, user="bert", group_id="chor") == ["Lorenz"]
+    assert reading.values(question, user="bert", group_id="chor") == ["Frau Lorenz"]

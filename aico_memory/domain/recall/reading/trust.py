@@ -120,7 +120,7 @@ def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, fl
     kind = case.slot.kind if case.slot is not None else ""
     no_measure = kind in _MEASURES and not any(letter.isdigit() for letter in value)
     against = {
-        _DENIED: denied(case.picked, passage),
+        _DENIED: denied(case.picked, passage, grammar),
         _ENDED: any(known_otherwise(one, case.ruled.held, case.question, grammar, case.at_us) for one in case.words),
         _UNBEGUN: case.unbegun,
     }
@@ -183,28 +183,38 @@ def _beside(case: Case, grammar: Grammar) -> dict[str, float]:
     }
 
 
-def denied(picked: Sequence[Picked], passage: Passage) -> bool:
-    """Whether a value was said not to be by then, where it stands or later: behind "not" or "never"."""
-    return any(_negated(passage, at) for at in _said_again(picked, passage) if int(passage.marks[at, 0]) == KNOWN_THEN)
+def denied(picked: Sequence[Picked], passage: Passage, grammar: Grammar) -> bool:
+    """Whether a value was said not to be by then, where it stands or later: by "not" or "never" beside it."""
+    return any(
+        _negated(passage, first, last, grammar)
+        for first, last in _said_again(picked, passage)
+        if int(passage.marks[first, 0]) == KNOWN_THEN
+    )
 
 
 def taken_back(picked: Sequence[Picked], passage: Passage) -> bool:
     """Whether a value stands, there or later, where something is taken back: it never was."""
-    return any(int(passage.marks[at, ACT]) == TAKES_BACK for at in _said_again(picked, passage))
+    return any(int(passage.marks[first, ACT]) == TAKES_BACK for first, _ in _said_again(picked, passage))
 
 
-def _said_again(picked: Sequence[Picked], passage: Passage) -> Iterator[int]:
-    """The first word of each value, there and wherever its words stand again behind it."""
+def _said_again(picked: Sequence[Picked], passage: Passage) -> Iterator[tuple[int, int]]:
+    """First and last word of each value, there and wherever its words stand again behind it."""
     keys = [normalise_fact_key(word) for word in passage.words]
     for one in picked:
         said = keys[one.run.first : one.run.last + 1]
-        yield from (at for at in range(one.run.first, len(keys) - len(said) + 1) if keys[at : at + len(said)] == said)
+        for at in range(one.run.first, len(keys) - len(said) + 1):
+            if keys[at : at + len(said)] == said:
+                yield at, at + len(said) - 1
 
 
-def _negated(passage: Passage, at: int) -> bool:
-    """Whether one of the words before it denies it, with no comma or end of a sentence in between."""
-    for before in range(at - 1, max(at - 1 - _REACH, passage.begins - 1), -1):
-        if passage.message[before] != passage.message[at] or passage.words[before][-1:] in _PARTS:
+def _negated(passage: Passage, first: int, last: int, grammar: Grammar) -> bool:
+    """Whether one of the words before it in its part of a sentence denies it; in Turkish the one behind."""
+    if grammar.parser == "turkish":
+        behind = last + 1
+        within = behind < len(passage.words) and passage.message[behind] == passage.message[last]
+        return within and passage.words[last][-1:] not in _PARTS and int(passage.marks[behind, ROLE]) == NEGATES
+    for before in range(first - 1, max(first - 1 - _REACH, passage.begins - 1), -1):
+        if passage.message[before] != passage.message[first] or passage.words[before][-1:] in _PARTS:
             return False
         if int(passage.marks[before, ROLE]) == NEGATES:
             return True
