@@ -38,9 +38,9 @@ FOLDS = 5
 # One in so many of the streams that the rules were made for.
 OF_OTHERS = 3
 # Streams that the reader has not learned from, the same with questions of others, and those that the rules were made for; how
-# much the first weigh against the others.
+# much each of the others weighs, as a share of the first.
 KEPT, VAIN, RULED = "kept out", "asked in vain", "rules"
-RATIO = 4.0
+SHARE = {VAIN: 0.5, RULED: 0.25}
 SEED = 5
 
 
@@ -122,7 +122,8 @@ def figures(name: str, weighed: dict[str, Weighings], penalty: float) -> dict[st
 def weighted(weighed: dict[str, Weighings], left_out: int | None = None) -> tuple[list[TrustCase], list[float]]:
     """The cases of the other folds and how much each counts, whatever their number."""
     others = {name: [case for case in one.cases if fold_of(case) != left_out] for name, one in weighed.items()}
-    counts = {name: 1.0 if name == KEPT else len(others[KEPT]) / (RATIO * max(1, len(mine))) for name, mine in others.items()}
+    kept = len(others[KEPT])
+    counts = {name: SHARE[name] * kept / max(1, len(mine)) if name in SHARE else 1.0 for name, mine in others.items()}
     return [case for mine in others.values() for case in mine], [counts[name] for name, mine in others.items() for _ in mine]
 
 

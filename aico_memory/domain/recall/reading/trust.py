@@ -24,12 +24,14 @@ from aico_memory.domain.recall.reading.marks import NEGATES, TAKES_BACK
 from aico_memory.domain.recall.reading.passage import (
     ACT,
     ANSWERED,
+    ASKED,
     KNOWN_THEN,
     OVER,
     OVER_AS_ASKED,
     ROLE,
     RULED,
     SAID_LATER,
+    SHARED,
     Passage,
     Ruled,
 )  # fmt: skip
@@ -115,7 +117,9 @@ def features_of(case: Case, grammar: Grammar) -> dict[str, float]:
 def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, float]:
     passage, run = case.passage, case.picked[0].run
     said = passage.marks[run.first : run.last + 1, RULED]
-    here = passage.marks[passage.message == passage.message[run.first], RULED]
+    mine = passage.message == passage.message[run.first]
+    here, asked_here = passage.marks[mine, RULED], bool((passage.marks[mine, ASKED] == SHARED).any())
+    asked_elsewhere = bool((passage.marks[(passage.message >= 0) & ~mine, ASKED] == SHARED).any())
     value = case.picked[0].value
     kind = case.slot.kind if case.slot is not None else ""
     no_measure = kind in _MEASURES and not any(letter.isdigit() for letter in value)
@@ -131,6 +135,9 @@ def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, fl
         "over": bool(np.isin(said, (OVER_AS_ASKED, OVER)).all()),
         "read as else": bool(known and (said > ANSWERED).all()),
         "held here": bool((here > 0).any()),
+        "asked here": asked_here,
+        "asked elsewhere": asked_elsewhere and not asked_here,
+        "answers asked here": answers * asked_here,
         "later": int(passage.marks[run.first, 0]) == SAID_LATER,
         "no measure": no_measure,
         "no name": kind == WHO and not value[:1].isupper(),
