@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +130,7 @@ def export(model: Any, into: Path, tokenizer: Path, provenance: Mapping[str, Any
     whole.unlink()
     (into / TOKENIZER_FILE).write_bytes(tokenizer.read_bytes())
     recipe = {
-        "name": f"span reader of {datetime.now(UTC).date().isoformat()}",
+        "name": f"span reader of {provenance['date']}",
         "pair": PAIR,
         "languages": provenance["languages"],
         "provenance": dict(provenance),

@@ -7,10 +7,13 @@ rule is a plain comparison, here, in SQL and in the vector indexes alike.
 from __future__ import annotations
 
 import operator
+import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, NamedTuple
+
+from aico_memory.ids import derive_id
 
 OPEN = 1 << 62
 RECORD = "record"
@@ -23,6 +26,11 @@ STATUSES = ("candidate", "shadow", "active", "superseded", "expired", "disabled"
 SCOPE_KINDS = ("user", "group", "project", "global")
 # What may have been believed at an earlier moment, whatever became of it since.
 ONCE_BELIEVED = ("active", "superseded", "expired", "disabled", "invalid")
+
+
+def record_of(event_id: bytes) -> bytes:
+    """The id of the record that a message leaves; empty for what is no event's id."""
+    return derive_id(uuid.UUID(bytes=event_id), RECORD).bytes if len(event_id) == 16 else b""
 
 
 class Scope(NamedTuple):

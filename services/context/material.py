@@ -12,8 +12,7 @@ from aico_memory.domain.context.diversity import Likeness, WordLikeness
 from aico_memory.domain.context.items import HOT, PINNED, ContextItem, changed
 from aico_memory.domain.context.merging import best_scores, by_ranks, gains
 from aico_memory.domain.context.plan import Plan
-from aico_memory.domain.memory import OPEN, RECORD
-from aico_memory.ids import derive_id
+from aico_memory.domain.memory import OPEN, record_of
 from aico_memory.settings.context import ContextSettings
 
 # Id and kind of the line that tells of preferences: there is one at most.
@@ -145,7 +144,7 @@ def still_said(
         return page
     left = working_pb2.MessagePage(cut=page.cut, settled=page.settled, in_mind=page.in_mind)
     for one in page.messages:
-        record_id = derive_id(uuid.UUID(bytes=one.event_id), RECORD).bytes
+        record_id = record_of(one.event_id)
         if record_id not in withdrawn:
             left.messages.add().CopyFrom(one)
             left.messages[-1].content = edited.get(record_id, one.content)
@@ -177,7 +176,7 @@ def _style_item(style: behavioral_pb2.StyleGuidance) -> ContextItem:
 
 def _turn_item(message: working_pb2.StoredMessage, score: float) -> ContextItem:
     return ContextItem(
-        id=str(derive_id(uuid.UUID(bytes=message.event_id), RECORD)), text=message.content, kind="turn", tier="working",
+        id=str(uuid.UUID(bytes=record_of(message.event_id))), text=message.content, kind="turn", tier="working",
         layer="L0", score=score, shares={"working": score}, evidence=(message.event_id,),
         said_at_us=message.said_at_us or message.received_at_us, speaker=message.name or message.role,
         session_id=message.session_id,

@@ -14,7 +14,7 @@ from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, 
 from aico_memory.domain.context.deadlines import total_time
 from aico_memory.domain.context.matching import share_of_words
 from aico_memory.domain.context.plan import BEHAVIORAL, SEMANTIC, WORKING
-from aico_memory.domain.memory import RECORD
+from aico_memory.domain.memory import record_of
 from aico_memory.errors import InvalidMessage
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
@@ -244,7 +244,7 @@ def _skill_hit(skill: behavioral_pb2.Skill) -> context_pb2.UnifiedHit:
 
 
 def _record_id(event_id: bytes) -> str:
-    return str(derive_id(uuid.UUID(bytes=event_id), RECORD))
+    return _text(record_of(event_id))
 
 
 def _left_by(event_id: bytes) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,8 +15,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.formation.entities import Gazetteer, extract_entities
 from aico_memory.domain.graph.traversal import Reached, walk
-from aico_memory.domain.memory import RECORD, Condition, Evidence, Memory, Scope, View, admits, conditions
-from aico_memory.ids import derive_id
+from aico_memory.domain.memory import RECORD, Condition, Evidence, Memory, Scope, View, admits, conditions, record_of
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import SemanticStore
@@ -187,7 +185,7 @@ class CandidateAnswers:
         session = getattr(source[0], "session_id", "") if source and memory.kind != RECORD else ""
         at = replace(memory, said_at_us=said_at_us or memory.said_at_us, session_id=session or memory.session_id)
         # The message that an item was made of is not beside it.
-        own = {derive_id(uuid.UUID(bytes=one.event_id), RECORD).bytes for one in source if len(one.event_id) == 16}
+        own = {record_of(one.event_id) for one in source}
         before, after = (
             [_neighbour(one) for one in beside if one.memory_id not in own][:limit]
             for beside in self._retrieval.around(at, limit + len(own))
@@ -224,10 +222,7 @@ class CandidateAnswers:
         ]
         proofs = self._store.evidence(doubted) if doubted else {}
         for fact, memory, left in zip(recalled.results, recalled.memories, open_words, strict=True):
-            said = {
-                derive_id(uuid.UUID(bytes=one.event_id), RECORD).bytes
-                for one in (proofs.get(memory.memory_id, ()) if left else ()) if len(one.event_id) == 16
-            }  # fmt: skip
+            said = {record_of(one.event_id) for one in (proofs.get(memory.memory_id, ()) if left else ())}
             if not left or leading & {memory.memory_id, *said}:
                 yield fact
 

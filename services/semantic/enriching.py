@@ -15,7 +15,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import extraction_pb2
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.gate.explain import explanation
-from aico_memory.domain.memory import OPEN, RECORD, Memory
+from aico_memory.domain.memory import OPEN, Memory, record_of
 from aico_memory.ids import derive_id
 from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.stores.semantic.port import SemanticTransaction, Unread
@@ -54,7 +54,7 @@ class Enriching:
         if len(message.event_id) != 16:
             return
         event_id = uuid.UUID(bytes=message.event_id)
-        record = transaction.memory(derive_id(event_id, RECORD).bytes)
+        record = transaction.memory(record_of(message.event_id))
         if record is None or record.owner != event.user or record.status == "invalid":
             return
         said = _said(event_id, record, event.global_sequence)

@@ -10,7 +10,7 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.v1 import extraction_pb2
 from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.memory import RECORD, Memory
+from aico_memory.domain.memory import Memory, record_of
 from aico_memory.errors import AicoMemoryError
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
@@ -105,7 +105,7 @@ class ModelReader(ModelThread):
             self._log.error("reading_failed", error=type(error).__name__, exc_info=error)
 
     def _record(self, unread: Unread) -> Memory | None:
-        found = self._store.get([derive_id(uuid.UUID(bytes=unread.event_id), RECORD).bytes], [unread.scope])
+        found = self._store.get([record_of(unread.event_id)], [unread.scope])
         return found[0] if found and found[0].status != "invalid" else None
 
     def _asked(self, unread: Unread, record: Memory) -> extraction_pb2.Extraction:

@@ -17,7 +17,7 @@ from aico_memory.domain.formation.formed import NEWEST, FormedFact
 from aico_memory.domain.gate.explain import Outcome
 from aico_memory.domain.gate.statement import CLOSING, Known, Statement, in_chains
 from aico_memory.domain.lifecycle import retracted
-from aico_memory.domain.memory import RECORD
+from aico_memory.domain.memory import record_of
 from aico_memory.domain.recall.matching import same_object
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.errors import ImmutableItem, InvalidMessage, NotFound, RefusedTransition
@@ -85,7 +85,7 @@ class SecondLook:
 
     def _again(self, transaction: SemanticTransaction, kept: Statement, sequence: int) -> None:
         cause = uuid.UUID(bytes=kept.event_id)
-        record = transaction.memory(derive_id(cause, RECORD).bytes)
+        record = transaction.memory(record_of(kept.event_id))
         if record is None or record.status == "invalid":
             # Who deleted the message takes back what it said.
             transaction.drop_statement(kept.statement_id)

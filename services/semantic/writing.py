@@ -12,7 +12,7 @@ from aico_memory.domain.formation.entities import extract_entities
 from aico_memory.domain.formation.language import guess_language
 from aico_memory.domain.gate.explain import explanation
 from aico_memory.domain.lifecycle import withdrawn
-from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope
+from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope, record_of
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.errors import AicoMemoryError
@@ -70,7 +70,7 @@ class Writing:
         memory_ids: list[str] = []
         unknown = 0
         for event_id in message.event_ids:
-            memory_id = derive_id(uuid.UUID(bytes=event_id), RECORD).bytes if len(event_id) == 16 else b""
+            memory_id = record_of(event_id)
             memory = transaction.memory(memory_id)
             if memory is None or memory.owner != event.user:
                 unknown += 1
@@ -131,7 +131,7 @@ class Writing:
         return list(written)
 
     def _write_record(self, transaction: SemanticTransaction, said: Said) -> bool:
-        memory_id = derive_id(said.event_id, RECORD).bytes
+        memory_id = record_of(said.event_id.bytes)
         language = guess_language(said.text, self._rules.languages)
         memory = Memory(
             memory_id=memory_id, scope=said.scope, owner=said.owner, kind=RECORD, text=said.text,

@@ -59,7 +59,7 @@ def test_a_block_sees_nothing_of_what_pads(trained: SpanReader) -> None:
 def test_what_was_exported_is_read_back_as_exactly_as_it_is_stored(trained: SpanReader, tmp_path: Path) -> None:
     tokenizer = tmp_path / "given.json"
     tokenizer.write_text("{}")
-    export(trained, tmp_path, tokenizer, {"languages": ["en"]}, ["en-learn-1-001"])
+    export(trained, tmp_path, tokenizer, {"languages": ["en"], "date": "2026-11-26"}, ["en-learn-1-001"])
     assert recipe_of(tmp_path).kept_out == ("en-learn-1-001",)
     weights = exported_weights(tmp_path / MODEL_FILE)
     assert blocks_of(weights) == 1

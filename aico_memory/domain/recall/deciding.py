@@ -19,7 +19,7 @@ from aico_memory.domain.recall.reading.marks import CORRECTS
 from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, asks_of, passage_of
 from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
 from aico_memory.domain.recall.reading.pool import worth_reading
-from aico_memory.domain.recall.reading.trust import READ, RULES, SILENCE, Case, Trust, denied, features_of, taken_back
+from aico_memory.domain.recall.reading.trust import DENIED, READ, RULES, SILENCE, Case, Trust, features_of, taken_back
 from aico_memory.domain.recall.segments import segments_of
 from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
@@ -126,9 +126,10 @@ def weigh(
         question, slot, passage, rules, bool(ruled.words), listed, bool(facts.asked), reading, picked, told.words,
         unbegun, at_us,
     )  # fmt: skip
+    features = features_of(case, grammar)
     # What was denied by then, taken back at all, or stopped answers nothing, however surely it is read.
-    over = denied(picked, passage, grammar) or taken_back(picked, passage) or _stopped(picked, passage, question, grammar)
-    return Weighed(ruled, Answer() if over else told, features_of(case, grammar))
+    over = features.get(DENIED) or taken_back(picked, passage) or _stopped(picked, passage, question, grammar)
+    return Weighed(ruled, Answer() if over else told, features)
 
 
 def _stopped(picked: Sequence[Picked], passage: Passage, question: Question, grammar: Grammar) -> bool:

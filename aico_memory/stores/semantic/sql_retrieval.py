@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from aico_memory.domain.memory import RECORD, Memory, Scope
+from aico_memory.domain.memory import Memory, Scope, record_of
 from aico_memory.domain.retrieval.outlived import Made
 from aico_memory.errors import KeyDestroyed, WrongKey
-from aico_memory.ids import derive_id
 from aico_memory.stores.semantic import rows
 from aico_memory.stores.semantic.retrieval_port import NO_SOURCES, HotTier, Sources
 from aico_memory.stores.semantic.sql_items import listed
@@ -76,7 +74,7 @@ class SqlRetrieval:
         scoped, values = rows.within(scopes)
         found: dict[bytes, list[Made]] = {}
         # Nearly every message has its record alone, whose row need not be read to be left out.
-        pairs = json.dumps([(one.hex(), _record_of(one).hex()) for one in event_ids])
+        pairs = json.dumps([(one.hex(), record_of(one).hex()) for one in event_ids])
         with self._database.read() as connection:
             for event_id, *item in connection.execute(_MADE.format(scoped), (pairs, *values)):
                 found.setdefault(event_id, []).append(Made(*item))
@@ -149,8 +147,3 @@ class SqlRetrieval:
             found = connection.execute(f"{rows.SELECT} {clause}", values).fetchall()
         opened = (rows.open_row(row, self._sealers) for row in found)
         return [one[1] for one in opened if one is not None]
-
-
-def _record_of(event_id: bytes) -> bytes:
-    """The id of the record that a message leaves."""
-    return derive_id(uuid.UUID(bytes=event_id), RECORD).bytes if len(event_id) == 16 else b""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 
 import numpy as np
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import sleep_pb2
-from aico_memory.domain.memory import RECORD
+from aico_memory.domain.memory import record_of
 from aico_memory.domain.scopes import scope_of
-from aico_memory.ids import derive_id
 from aico_memory.stores.semantic.port import SemanticStore
 
 # The most that one answer is reckoned for.
@@ -41,7 +39,7 @@ class Importance:
         if not questions:
             return page
         asked = np.mean(np.stack(questions), axis=0)
-        records = [derive_id(uuid.UUID(bytes=one), RECORD).bytes for one in event_ids if len(one) == 16]
+        records = [record_of(one) for one in event_ids if len(one) == 16]
         if len(records) < len(event_ids):
             return page
         vectors = self._store.vectors_of(records, fingerprint)

@@ -42,7 +42,7 @@ READ, RULES, SILENCE = "read", "rules", "silence"
 OPTIONS = (READ, RULES, SILENCE)
 # Features of what speaks against a value: it was said not to be, the rules know it to be over, its message says that it
 # begins later.
-_DENIED, _ENDED, _UNBEGUN = "denied", "ended", "unbegun"
+DENIED, _ENDED, _UNBEGUN = "denied", "ended", "unbegun"
 # A chance nearer to 0 or 1 than this says no more.
 _SURE = 0.005
 _MEASURES = (AMOUNT, CLOCK, WHEN)
@@ -124,7 +124,7 @@ def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, fl
     kind = case.slot.kind if case.slot is not None else ""
     no_measure = kind in _MEASURES and not any(letter.isdigit() for letter in value)
     against = {
-        _DENIED: denied(case.picked, passage, grammar),
+        DENIED: _denied(case.picked, passage, grammar),
         _ENDED: any(known_otherwise(one, case.ruled.held, case.question, grammar, case.at_us) for one in case.words),
         _UNBEGUN: case.unbegun,
     }
@@ -190,7 +190,7 @@ def _beside(case: Case, grammar: Grammar) -> dict[str, float]:
     }
 
 
-def denied(picked: Sequence[Picked], passage: Passage, grammar: Grammar) -> bool:
+def _denied(picked: Sequence[Picked], passage: Passage, grammar: Grammar) -> bool:
     """Whether a value was said not to be by then, where it stands or later: by "not" or "never" beside it."""
     return any(
         _negated(passage, first, last, grammar)
