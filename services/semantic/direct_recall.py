@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from types import MappingProxyType
@@ -14,7 +13,7 @@ from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Surface
 from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.gate.statement import Known
-from aico_memory.domain.memory import OPEN, RECORD, Memory, Scope
+from aico_memory.domain.memory import OPEN, RECORD, Memory, Scope, record_of
 from aico_memory.domain.recall.answer import RecallFigures, recall
 from aico_memory.domain.recall.from_items import held_of
 from aico_memory.domain.recall.one_person import Names, by_any_name, told_as_one
@@ -22,7 +21,6 @@ from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.retrieval.directness import to_tell, untold
 from aico_memory.domain.scopes import subjects_in
-from aico_memory.ids import derive_id
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import id_text
@@ -97,14 +95,18 @@ class DirectRecall:
         ]
         matching = list(self._matching(among, scopes)) if among else []
         known = frozenset(name.casefold() for name in names)
-        told: list[Sequence[_Told]] = []
-        for at, (question, of_wording) in enumerate(read):
-            # What the first look found stands; where it found nothing, the items that match are looked at as well.
-            found: Sequence[_Told] = before.told[at] if before.told else ()
-            if not found and (matching or not before.told):
-                answers = self._told(question, [*of_wording, *matching], names, as_of_us, known_us, one_person)
-                found = list(self._with_left_over(question, answers, known, ignored))
-            told.append(found)
+
+        def answers(question: Question, items: Sequence[Known]) -> list[_Told]:
+            held = self._told(question, items, names, as_of_us, known_us, one_person)
+            return list(self._with_left_over(question, held, known, ignored))
+
+        told = before.told or [answers(question, of_wording) for question, of_wording in read]
+        if matching:
+            # What its wording led to stands; only where that answers nothing the items that match are looked at as well.
+            told = [
+                found or answers(question, [*of_wording, *matching])
+                for found, (question, of_wording) in zip(told, read, strict=True)
+            ]
         first = _once(told)
         return Recalled(
             [_fact(one) for one in first], [one.memory for one in first], grammar.code,
@@ -127,7 +129,7 @@ class DirectRecall:
 
     def texts(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> frozenset[bytes]:
         """Those of these messages that are too long for a statement: of a text rules misread more."""
-        records = {derive_id(uuid.UUID(bytes=one), RECORD).bytes: one for one in event_ids if len(one) == _ID}
+        records = {record_of(one): one for one in event_ids if len(one) == _ID}
         found = (known.memory for known in self._store.known(list(records), scopes))
         return frozenset(records[memory.memory_id] for memory in found if len(memory.text) > STATEMENT)
 

@@ -124,9 +124,9 @@ class FusedSearch:
         # When it held is decided; everything else that the search asks for applies to answers as well.
         wanted = conditions(replace(view, statuses=view.statuses or ONCE_BELIEVED, as_of_us=0, known_as_of_us=0))
         fits = [admits(wanted, memory) for memory in found.memories]
-        return Recalled(
-            list(compress(found.results, fits)), list(compress(found.memories, fits)), found.language,
-            list(compress(found.left_over, fits)), found.read, found.unanswered,
+        return found._replace(
+            results=list(compress(found.results, fits)), memories=list(compress(found.memories, fits)),
+            left_over=list(compress(found.left_over, fits)),
         )  # fmt: skip
 
     def _texts(self, recalled: Recalled, made: Sequence[semantic_pb2.MemoryRecord]) -> frozenset[bytes]:

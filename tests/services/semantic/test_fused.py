@@ -19,6 +19,7 @@ from aico_memory.models.language_tables import load_function_words
 from aico_memory.paths import find_home
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.settings.semantic import SemanticSettings
+from services.semantic import direct_recall
 from services.semantic.convert import record_message
 from services.semantic.direct_recall import DirectRecall
 from services.semantic.fused import FusedSearch
@@ -210,3 +211,12 @@ def test_a_part_to_which_its_wording_leads_nowhere_is_answered_beside_one_that_i
     assert len(first) == 2
     assert any("Jonas" in text for text in first)
     assert any("Siemens" in text for text in first)
+
+
+def test_the_look_at_what_matches_knows_who_is_one_person(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_recall, "merged_names", lambda *_: {ANA: [("robert", "bobby")]})
+    shelf.say("Bobby's locker code is 4711.", 0)
+    shelf.say("The weather is fine.", 1)
+    answers, _ = shelf.found("What is Robert's locker code?")
+    assert len(answers) == 1
+    assert "4711" in answers[0]
