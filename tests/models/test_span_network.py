@@ -8,11 +8,11 @@ from typing import Any
 import onnxruntime
 import pytest
 import torch
+from span_network import SpanReader, blocks_of, export, exported_weights
 from transformers import BertConfig, BertModel
 
 from aico_memory.domain.recall.reading.passage import MARKS
 from aico_memory.models.span_reader import MODEL_FILE, recipe_of
-from scripts.span_network import SpanReader, blocks_of, export, exported_weights
 
 TOKENS = torch.tensor([[2, 17, 5, 90, 33, 3]])
 SHAPES = torch.zeros((1, 6, len(MARKS)), dtype=torch.long)
