@@ -89,8 +89,6 @@ class SpanReader(torch.nn.Module):  # type: ignore[misc]
         vectors = self.encoder.embeddings.word_embeddings(tokens)
         for place, table in enumerate(self.marks):
             vectors = vectors + table(marks[:, :, place])
-        # The embeddings of words stay wide where the rest is trained in 16 bits.
-        vectors = vectors.to(self.inner.weight.dtype)
         hidden = self.encoder(inputs_embeds=vectors, attention_mask=mask).last_hidden_state
         for block in self.blocks:
             hidden = block(hidden, mask.bool())

@@ -250,32 +250,50 @@ def with_dropout(model: Any, chance: float, seed: int) -> Any:
     return model
 
 
+class Narrow(torch.nn.Module):  # type: ignore[misc]
+    """Embeddings whose sums are handed on as 16-bit numbers."""
+
+    def __init__(self, embeddings: Any) -> None:
+        super().__init__()
+        self.wide = embeddings
+        self.word_embeddings = embeddings.word_embeddings
+
+    def forward(self, **given: Any) -> Any:
+        return self.wide(**given).bfloat16()
+
+
 class Optimiser:
     """AdamW over 32-bit weights, of which a 16-bit copy does the work; lazily of the embeddings of words.
 
-    `model` holds the weights, `worker` is what is run and differentiated. Both share the embeddings of words.
+    `model` holds the weights, the copy is run and differentiated. Both share the tables of words, places and marks: the
+    gradient of a row is a sum over all tokens that have it, which 16 bits lose.
     """
 
     def __init__(self, model: Any, rates: Rates, steps: int) -> None:
-        self.model = model
-        self.worker = copy.deepcopy(model).bfloat16() if rates.half else model
+        self._model = self._worker = model
         words = model.encoder.embeddings.word_embeddings
-        self.worker.encoder.embeddings.word_embeddings = words
         words.sparse = True
         words.weight.requires_grad_(rates.words > 0)
-        of_worker = dict(self.worker.named_parameters())
-        named = [(name, value) for name, value in model.named_parameters() if value is not words.weight]
-        self._held = [value for _, value in named]
-        self._used = [of_worker[name] for name, _ in named]
-        slow = [value for name, value in named if name.startswith("encoder")]
-        blocks = [value for name, value in named if name.startswith("blocks")]
-        fast = [value for name, value in named if not name.startswith(("encoder", "blocks"))]
+        named = {name: value for name, value in model.named_parameters() if value is not words.weight}
+        self._held, self._used = list(named.values()), list(named.values())
+        if rates.half:
+            self._worker = copy.deepcopy(model).bfloat16()
+            copied = dict(self._worker.named_parameters())
+            shared = ("encoder.embeddings", "marks")
+            self._used = [value if name.startswith(shared) else copied[name] for name, value in named.items()]
+            self._worker.marks, self._worker.encoder.embeddings = model.marks, Narrow(model.encoder.embeddings)
+        encoder = [value for name, value in named.items() if name.startswith("encoder")]
+        blocks = [value for name, value in named.items() if name.startswith("blocks")]
+        heads = [value for name, value in named.items() if not name.startswith(("encoder", "blocks"))]
         groups = [
-            {"params": of, "lr": rate} for of, rate in ((slow, rates.encoder), (blocks, rates.blocks), (fast, rates.heads))
+            {"params": of, "lr": rate}
+            for of, rate in ((encoder, rates.encoder), (blocks, rates.blocks), (heads, rates.heads))
+            if of
         ]
-        dense = torch.optim.AdamW([group for group in groups if group["params"]], weight_decay=0.01, fused=True)
-        # Pieces of words are seldom seen: they go faster, and what a batch does not hold stays as it is.
-        self._each = [dense, *([torch.optim.SparseAdam([words.weight], lr=rates.words)] if rates.words > 0 else [])]
+        self._each = [torch.optim.AdamW(groups, weight_decay=0.01, fused=True)]
+        if rates.words > 0:
+            # Pieces of words are seldom seen: they go faster, and what a batch does not hold stays as it is.
+            self._each.append(torch.optim.SparseAdam([words.weight], lr=rates.words))
         warm = max(1.0, WARM * steps)
         self._schedules = [
             torch.optim.lr_scheduler.LambdaLR(
@@ -285,19 +303,20 @@ class Optimiser:
         ]  # fmt: skip
 
     def step(self, batch: Sequence[Example]) -> float:
-        """Learns from a batch; its loss."""
-        self.worker.train()
-        loss = loss_of(run(self.worker, [one.encoded for one in batch]).float(), batch)
-        self.worker.zero_grad()
+        """Learns from a batch; its loss before."""
+        self._worker.train()
+        loss = loss_of(run(self._worker, [one.encoded for one in batch]).float(), batch)
+        self._model.zero_grad()
+        self._worker.zero_grad()
         loss.backward()
-        if self.worker is not self.model:
-            for held, used in zip(self._held, self._used, strict=True):
-                held.grad = used.grad.float() if used.grad is not None else None
+        copies = [(held, used) for held, used in zip(self._held, self._used, strict=True) if held is not used]
+        for held, used in copies:
+            held.grad = None if used.grad is None else used.grad.float()
         torch.nn.utils.clip_grad_norm_([value for value in self._held if value.grad is not None], 1.0)
         for one, schedule in zip(self._each, self._schedules, strict=True):
             one.step()
             schedule.step()
-        if self.worker is not self.model:
+        if copies:
             with torch.no_grad():
-                torch._foreach_copy_(self._used, self._held)
+                torch._foreach_copy_([used for _, used in copies], [held for held, _ in copies])
         return float(loss.detach())
