@@ -40,8 +40,17 @@ _CASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("@i", f"^[yn]?{_H}$"),
     )
 )
-# Adjectives that end like a case.
-_WHOLE = frozenset({"sade"})
+# Words and names that end like a case.
+_WHOLE = re.compile(
+    "adelaide|amanda|asude|beden|beste|brenda|cadde|candan|carsten|cavide|costa|erden|fayda|ferda|ferhunde|"
+    "feride|fidan|fiesta|florida|frida|friede|funda|gerda|granada|gövde|gözde|gülden|gülzade|gıda|hafta|hamide|"
+    "handan|hande|hanzade|hasta|heide|hilda|hollanda|iade|ifade|ilda|irade|irlanda|izlanda|kaftan|kanada|"
+    "kaptan|karsten|kirsten|kristen|köfte|lada|linda|liste|macide|madde|maden|magda|manda|mathilde|matilda|mazda|"
+    "melda|merdan|meydan|mide|miranda|moda|müjde|nafta|nahide|nazende|neden|nevada|nevide|neşide|nida|nurdan|"
+    "ostende|pagoda|panda|pasta|perde|pide|posta|prada|ruanda|sade|saide|seda|selda|serdan|siesta|skoda|soda|"
+    "softa|torsten|tristan|uganda|usta|vade|vahide|vicdan|vildan|vista|wanda|yolanda|zahide|zelda|zindan|zübeyde|"
+    "şehzade"
+)
 # "konuşabiliyorum": who can, does.
 _ABLE = re.compile(f"y?{_A}bil(?={_H}(?:r|yor))")
 # "evdeydik": where somebody was, no verb.
@@ -132,7 +141,7 @@ def split_case(word: str, sure: bool = True) -> tuple[str, str]:
                 return case, stem
         return "", stem
     low = lower_in(word, "tr")
-    if low in _WHOLE:
+    if _WHOLE.fullmatch(low):
         return "", word
     owned = re.match(f"^(.{{2,}}?{_H})n([dt]{_A}n?)$", low)
     if (match := owned) and word[:1].islower() and len(match[1]) > 3 and f"{match[1]}n" not in _WITH_N:

@@ -343,6 +343,6 @@ def listed_values(words: Sequence[Word], grammar: Grammar) -> list[str]:
 def value_of(said: Sequence[str], grammar: Grammar) -> str:
     """The words of a value without article and ending of case."""
     words = list(said)
-    if grammar.parser == "turkish" and words:
+    if grammar.parser == "turkish" and words and lower_in(words[-1], grammar.code) not in grammar.words["not_cased"]:
         words[-1] = split_case(words[-1])[1]
     return shorten(" ".join(words), grammar)

@@ -110,5 +110,7 @@ def value_in(passage: Passage, run: Run, grammar: Grammar) -> str:
         whole = words[-1]
         words[-1] = whole[: max(2, len(whole) - run.cut)] if run.cut else whole
         return shorten(" ".join(words), grammar)
-    words[-1] = _CASE.sub("", words[-1])
-    return value_of(words, grammar)
+    whole = words[-1]
+    words[-1] = _CASE.sub("", whole)
+    # Only one ending of case is cut off: "Selda'ya" is Selda, not "Sel".
+    return value_of(words, grammar) if words[-1] == whole else shorten(" ".join(words), grammar)
