@@ -24,8 +24,9 @@ from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import understand
 from aico_memory.domain.recall.reading.passage import Passage, passage_of
 from aico_memory.domain.recall.reading.picking import spans
-from aico_memory.domain.recall.slots import slot_of, value_of
+from aico_memory.domain.recall.slots import slot_of
 from aico_memory.domain.recall.timeline import Statement, resolve
+from aico_memory.domain.recall.values import value_of
 
 WHOLE, HIDDEN, MIXED, UNSAID = "whole", "hidden", "mixed", "unsaid"
 # Chance that a message is hidden from the rules, in the variants in which some are.

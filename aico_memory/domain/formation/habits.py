@@ -130,7 +130,7 @@ def _beside_the_time(found: Sequence[Found], frame: Frame, grammar: Grammar) -> 
     words = first_of(frame.rest).split()
     at = next((i for i, word in enumerate(words[:-1]) if word in ("in", "at")), -1)
     value = shorten(cut(" ".join(words[at + 1 :]), grammar), grammar) if at >= 0 else ""
-    clock = any(mark.search(lower_in(value, grammar.code)) for mark in grammar.marks["clock"])
+    clock = any(mark.search(f"at {lower_in(value, grammar.code)}") for mark in grammar.marks["clock"])
     if value and len(value.split()) <= MOST_WORDS and not clock and not any(letter.isdigit() for letter in value):
         yield Found(timed.subject, LOCATION, value, True, "fact", temporal=True)
 

@@ -12,6 +12,7 @@ from aico_memory.domain.formation.turkish_phrases import (
     known_verbs,
     low_tr,
     of_a_thing,
+    of_province,
     own_noun,
     readings_of,
     subject_of,
@@ -103,8 +104,8 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     words, denied_both = _neither(words)
     named = bool(words) and low_tr(words[0]) in grammar.words["not_cased"]
     if words and not named and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
-        # "Hukuktan …": a name would have an apostrophe.
-        words[0] = low_tr(words[0])
+        # "Hukuktan …": a name would have an apostrophe, but for that of a city, of which many leave it out.
+        words[0] = words[0] if of_province(words[0], grammar) else low_tr(words[0])
     frame = Frame(Party(), "", times=times, text=clause, negated=denied_both)
     kept: list[str] = []
     for word in words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence, Set
 from functools import lru_cache
 
 from aico_memory.domain.formation.frames import Party
@@ -28,11 +29,18 @@ _OF_A_PLACE = re.compile(
     "(?:okulu|lisesi|üniversitesi|koleji|hastanesi|bankası|belediyesi|şirketi|fakültesi|müzesi|kulübü|kursu)$"
 )
 _MINE_CASED = re.compile("m(?:[ıiuü]z)?[ıiuüae]$")
+# Cases in which two names with "ve" between them are one list; who is at one place and another may tell two things.
+_LISTED = ("@e", "@i")
 
 
 def low_tr(word: str) -> str:
     """Lower case by the Turkish alphabet."""
     return lower_in(word, "tr")
+
+
+def of_province(word: str, grammar: Grammar) -> bool:
+    """Whether it names a province, with an ending of case or without: "İzmirde"."""
+    return low_tr(split_case(word)[1]) in grammar.words["provinces"]
 
 
 # What has a name in front of it.
@@ -116,8 +124,8 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
         if noun := own_noun(low[at], grammar):
             names = 0
             while at + 1 + names < len(words) and words[at + 1 + names][:1].isupper() and "'" not in words[at + 1 + names]:
-                if low[at + 1 + names] in grammar.words["not_named"]:
-                    # "Oğlum İngilizce kursuna gidiyor"
+                if low[at + 1 + names] in grammar.words["not_named"] or of_province(words[at + 1 + names], grammar):
+                    # "Oğlum İngilizce kursuna gidiyor", "Annem İstanbulda yaşıyor"
                     break
                 names += 1
             if names > 1 and _case_follows(words, at + 1 + names):
@@ -182,14 +190,13 @@ def chunks_of(words: list[str], grammar: Grammar, whole_names: bool = False) -> 
             case, stem = "", word
         if case and case != "@gen":
             if "'" in word:
-                # A name takes only the names in front of it along.
-                start = len(current)
-                while (
-                    start
-                    and any(letter.isupper() for letter in current[start - 1])
-                    and not _MINE_CASED.search(low_tr(current[start - 1]))
-                ):
-                    start -= 1
+                start = _name_starts(current)
+                joins = bool(found) and found[-1][0] == case in _LISTED
+                if joins and current in (["ve"], [COMMA]):
+                    # "İspanya'ya ve Portekiz'e": one list.
+                    found[-1] = (case, [*found[-1][1], *current, stem])
+                    current = []
+                    continue
                 if current[:start]:
                     found.append(("", current[:start]))
                 current = current[start:]
@@ -217,16 +224,31 @@ def readings_of(lemma: str, words: list[str], grammar: Grammar) -> list[str]:
     return found
 
 
-def _each(words: list[str], case: str) -> list[str]:
-    """ "penisiline ve kediye": every member of the list stands in that case."""
+def _name_starts(words: Sequence[str]) -> int:
+    """Where the names begin that a name behind these words takes along: "Ankara ve Konya'ya"."""
+    start = len(words)
+    while start:
+        word = words[start - 1]
+        if word in ("ve", COMMA):
+            if start < 2 or not words[start - 2][:1].isupper():
+                break
+        elif not any(letter.isupper() for letter in word) or _MINE_CASED.search(low_tr(word)):
+            break
+        start -= 1
+    return start
+
+
+def _each(words: list[str], case: str, known: Set[str]) -> list[str]:
+    """ "penisiline ve kediye": every member of the list stands in that case, or only the last."""
     found = list(words)
     for at, word in enumerate(words):
         if at + 1 == len(words) or words[at + 1] not in ("ve", COMMA):
             continue
         compound = at > 0 and words[at - 1] not in ("ve", COMMA)
-        found[at] = dict(maybe_cases(word, compound=compound)).get(case, word)
-    if words and words[-1] not in ("ve", COMMA):
-        return words
+        stem = dict(maybe_cases(word, known, compound=compound)).get(case, "")
+        if not stem:
+            return words
+        found[at] = stem
     return found
 
 
@@ -240,29 +262,35 @@ def _read_with(lemma: str, words: list[str], grammar: Grammar, whole_names: bool
     marked = [f"{case} {' '.join(part)}" for case, part in chunks if case]
     bare = [word for case, part in chunks if not case for word in part]
     heads = [" ".join(bare)]
+    known = grammar.words["nominative"]
     if bare:
         if "ve" in bare or COMMA in bare:
-            # "yürüyüşü ve çömlekçiliği": every member of the list has the ending.
+            # "yürüyüşü ve çömlekçiliği": every member of the list has the ending, or it is none.
             listed = [
                 word
                 if word in ("ve", COMMA)
                 else next((stem for case, stem in _maybe(word, False, grammar) if case == "@i"), word)
                 for word in bare
             ]
-            heads.append(f"@i {' '.join(listed)}") if listed != bare else None
+            ends = [at for at in range(len(bare)) if at + 1 == len(bare) or bare[at + 1] in ("ve", COMMA)]
+            if all(listed[at] != bare[at] for at in ends):
+                heads.append(f"@i {' '.join(listed)}")
         heads += [
-            f"{case} {' '.join([*_each(bare[:-1], case), stem])}"
+            f"{case} {' '.join([*_each(bare[:-1], case, known), stem])}"
             for case, stem in _maybe(bare[-1], len(bare) > 1 and bare[-2] not in ("ve", COMMA), grammar)
         ]
         if len(bare) > 1:
             # A marked phrase in front of a bare object: "Ankara'ya taşındım" needs none, "fıstığa alerjim var" does.
             heads += [
-                f"{' '.join(bare[at + 1 :])} {case} {' '.join([*_each(bare[:at], case), stem])}"
+                f"{' '.join(bare[at + 1 :])} {case} {' '.join([*_each(bare[:at], case, known), stem])}"
                 for at in range(len(bare) - 1)
                 for case, stem in _maybe(bare[at], _of_compound(bare, at), grammar)
                 if case != "@le"
             ]
         if len(bare) > 1:
             each = [next(iter(_maybe(word, False, grammar)), ("", word)) for word in bare]
-            heads.append(" ".join(squeeze(f"{case} {stem}") for case, stem in each))
+            alone = not {"ve", COMMA}.intersection(bare)
+            # Before a word without an ending another one has none: "kırmızı et".
+            if (each[-1][0] and alone) or not any(case for case, _ in each):
+                heads.append(" ".join(squeeze(f"{case} {stem}") for case, stem in each))
     return [squeeze(" ".join([lemma, head, *marked])) for head in heads]

@@ -83,7 +83,7 @@ def place_named(words: list[str]) -> str:
         return " ".join([*words[:-1], words[-1][: len(inner[1])]])
     case, stem = split_case(words[-1])
     if not case:
-        stem = next((stem for case, stem in maybe_cases(words[-1]) if case == "@e"), words[-1])
+        stem = next((stem for case, stem in maybe_cases(words[-1], compound=len(words) > 1) if case == "@e"), words[-1])
     return " ".join([*words[:-1], stem])
 
 

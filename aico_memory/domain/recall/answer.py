@@ -332,6 +332,8 @@ def _stands_as_noun(word: str, question: Question, grammar: Grammar) -> bool:
 # Letters of a word that means something by itself.
 _TELLING = 4
 # Predicates that may be answered with who somebody is.
-_NEVER_A_NAME = frozenset({"breed", "age", "birthday", "weight", "height", "phone_number", "wake_time"})
+_NEVER_A_NAME = frozenset(
+    {"role", "employer", "home_city", "breed", "age", "birthday", "weight", "height", "phone_number", "wake_time"}
+)
 _OF_THE_RELATION = frozenset({"name", "pet", "named_pet", "new_relation"})
 _FUNCTION = ("speaker", "pronouns", "possessives", "determiners", "prepositions", "adverbs", "openers", "empty", "own", "now")

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aico_memory.domain.formation.frames import shorten
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_phrases import own_noun, verb_of
 from aico_memory.domain.formation.turkish_words import genitive, split_case
@@ -14,6 +13,7 @@ from aico_memory.domain.formation.wording import even, lower_in, squeeze, trim
 from aico_memory.domain.recall.alike import any_alike, is_first_person
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.segments import Segment, Word
+from aico_memory.domain.recall.values import listed_values
 
 WHERE, WHEN, CLOCK, AMOUNT, WHO, WHAT = "where", "when", "clock", "amount", "who", "what"
 # Words of a question that name nothing: a statement need not hold them.
@@ -24,7 +24,6 @@ _FUNCTION = (
 HOUR = re.compile(r"\d[:.]\d\d|\d ?(?:uhr|am|pm)\b|^\d{1,2}$")
 _NUMBER = re.compile(r"^[€$£]?\d")
 LOCATIVE = frozenset({"@de"})
-_LONGEST = 6
 _MANY_ENGLISH, _MANY_TURKISH = re.compile("[^s]s$|ies$|^(?:people|children)$"), re.compile("l[ae]r")
 OFTEN = "often"
 # What a preposition makes of itself and an article.
@@ -175,7 +174,11 @@ def fillers(slot: Slot, segment: Segment, taken: frozenset[int], grammar: Gramma
     start, end = _with_sort(start, end, slot, segment.words, grammar)
     if slot.kind in (WHEN, CLOCK, AMOUNT):
         return [squeeze(" ".join(word.said for word in segment.words[start:end]))]
-    said = [value for value in listed_values(segment.words[start:end], grammar) if value]
+    # Turkish: only a place stands in the case of one, and nothing does before "ile" or "için".
+    behind = segment.words[end].low if end < len(segment.words) else ""
+    placed = slot.kind == WHERE or any(split_case(low)[0] in LOCATIVE for low in slot.optional)
+    whole = not placed or behind in grammar.words["postpositions"]
+    said = [value for value in listed_values(segment.words[start:end], grammar, whole) if value]
     # "My dose of …": what only joins words is no value.
     return [value for value in said if lower_in(value, grammar.code) not in grammar.words["tails"]]
 
@@ -208,7 +211,8 @@ def _distance(span: tuple[int, int], taken: frozenset[int], last: bool, grammar:
 def _spans(slot: Slot, words: Sequence[Word], taken: frozenset[int], grammar: Grammar) -> Iterator[tuple[int, int]]:
     """The places [start, end) of what might fill the slot."""
     if slot.kind in (WHEN, CLOCK):
-        for start, end in runs_of([word.timed for word in words]):
+        timed = [word.timed for word in words]
+        for start, end in joined_runs(timed, words, grammar) if slot.kind == WHEN else runs_of(timed):
             text = " ".join(word.low for word in words[start:end])
             if slot.kind == WHEN or HOUR.search(text):
                 yield start, end
@@ -326,23 +330,3 @@ def joined_runs(free: Sequence[bool], words: Sequence[Word], grammar: Grammar) -
                 end, at = reach, after - 1
         yield start, end
         at += 1
-
-
-def listed_values(words: Sequence[Word], grammar: Grammar) -> list[str]:
-    values: list[list[str]] = [[]]
-    for word in words:
-        if word.low in grammar.words["listing"]:
-            values.append([])
-            continue
-        values[-1].append(word.said)
-        if word.closes:
-            values.append([])
-    return [value_of(part, grammar) for part in values if part and len(part) <= _LONGEST]
-
-
-def value_of(said: Sequence[str], grammar: Grammar) -> str:
-    """The words of a value without article and ending of case."""
-    words = list(said)
-    if grammar.parser == "turkish" and words and lower_in(words[-1], grammar.code) not in grammar.words["not_cased"]:
-        words[-1] = split_case(words[-1])[1]
-    return shorten(" ".join(words), grammar)

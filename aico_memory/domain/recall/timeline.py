@@ -305,7 +305,7 @@ def _close(held: Held, at_us: int, statement: Statement, cause: str) -> None:
 
 
 def resolve(
-    statements: Iterable[Statement], known_as_of_us: int = OPEN, loose: frozenset[str] = frozenset({"owns", "uses"})
+    statements: Iterable[Statement], known_as_of_us: int = OPEN, loose: frozenset[str] = frozenset({"owns", "uses", "does"})
 ) -> list[Held]:
     """What held when, by all that had been said at `known_as_of`."""
     known = sorted(

@@ -8,7 +8,7 @@ import pytest
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.recall.reading.passage import MARKS, Passage
 from aico_memory.domain.recall.reading.picking import Run, value_in
-from aico_memory.domain.recall.slots import value_of
+from aico_memory.domain.recall.values import value_of
 
 
 @pytest.mark.parametrize("name", ["Seda", "Melda", "Funda", "Hande", "Gülden", "Köfte", "hafta", "Kanada", "Skoda"])

@@ -19,7 +19,7 @@ from aico_memory.domain.formation.frames import shorten
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import trim
 from aico_memory.domain.recall.reading.passage import Passage
-from aico_memory.domain.recall.slots import value_of
+from aico_memory.domain.recall.values import value_of
 
 # Words of a value, and values of an answer.
 LONGEST, MOST_VALUES = 8, 8
