@@ -134,7 +134,9 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
     relation = last in grammar.relations or (grammar.code == "de" and last.endswith(_compounds(grammar)))
     if (named or naming) and not party.name:
         predicate, single, kind = predicate_of(party.noun, tables, grammar)
-        yield Found(party.owner, predicate, shorten(rest, grammar), single, kind)
+        # "Meine Eltern heißen Inge und Horst."
+        several = grammar.parser == "german" and _are_several(frame, grammar)
+        yield Found(party.owner, predicate, shorten(rest, grammar), single and not several, kind)
         return
     if relation and (party.name or not _is_name(rest, grammar)):
         return

@@ -5,15 +5,25 @@ from __future__ import annotations
 import re
 
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
-from aico_memory.domain.formation.german_clauses import BE, HAVE, SUBORDINATE, WILL, clauses, is_finite
+from aico_memory.domain.formation.german_clauses import (
+    BE,
+    HAVE,
+    INSTEAD,
+    MODALS,
+    PREFIXES,
+    SUBORDINATE,
+    WILL,
+    clauses,
+    is_finite,
+)  # fmt: skip
+from aico_memory.domain.formation.german_subjects import noun_phrase, subject_of
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.parties import read_party
 from aico_memory.domain.formation.wording import COMMA, lower, squeeze, trim
 
 __all__ = ["PARTICIPLE", "clauses", "expand", "parse"]
 # "… eine Katze adoptiert, Luna": the name belongs to the noun.
 _OWNED = re.compile(
-    r"((?:haben|habe|hat|besitze|besitzen) (?:jetzt |auch )?(?:eine?n?|zwei|drei|vier) [\w ]+), ([A-ZÄÖÜ][\w.]+(?: und [A-ZÄÖÜ]\w+| [A-ZÄÖÜ][\w.]+)*)$"  # noqa: E501
+    r"((?:haben|habe|hat|besitze|besitzen) (?:jetzt |auch |noch |nun |inzwischen )*(?:eine?n?|zwei|drei|vier) [\w ]+), ([A-ZÄÖÜ][\w.]+(?: und [A-ZÄÖÜ]\w+| [A-ZÄÖÜ][\w.]+)*)$"  # noqa: E501
 )
 _APPOSITION = re.compile(
     r"\b(eine?[nrs]? [\w ]+?) (gekauft|adoptiert|bekommen|geholt|angeschafft|zugelegt|aufgenommen), (?:eine?n? )?([A-ZÄÖÜ][\w -]*)$"  # noqa: E501
@@ -28,22 +38,29 @@ _FINITE = re.compile("^[a-zäöüß]{3,}(?:e|t|en)$")
 _FIRST_PERSON = frozenset(["bin", "hab", "habe", "will", "muss", "kann", "mag", "darf", "weiß"])
 _ALSO_PREPOSITIONS = frozenset({"als", "während", "da"})
 _PARTS_OF_DAY = frozenset({"morgens", "mittags", "abends", "nachts", "vormittags", "nachmittags"})
-_INSTEAD = frozenset({"statt", "anstatt"})
-_MODALS = frozenset(["wollen", "möchten", "können", "müssen", "sollen", "dürfen", "mögen"])
 _UNREAL = frozenset(["könnte", "könnten", "würde", "würden", "sollte", "sollten", "müsste", "wäre", "hätte", "dürfte"])
-_PREFIXES = frozenset(
-    [
-        "statt", "teil", "zusammen", "heim", "raus", "rein", "weiter", "her", "fort", "los", "nieder", "um", "an", "aus", "auf",
-        "ab", "ein", "mit", "weg", "zu", "zurück", "vor", "hin", "nach", "fest", "bei", "frei", "durch",
-    ]
-)  # fmt: skip
+# "Statt am Dienstag ist das Training jetzt am Mittwoch": what is put aside, and what is told.
+_PUT_ASIDE = re.compile(
+    r"(?:(?P<opens>^|(?<=[.!?] ))|(?<=[\w,] ))(?:[Ss]tatt|[Aa]nstatt|[Aa]nstelle von) "
+    r"(?P<old>(?:(?:am|um|im|in|bei|beim|mit|nach|von|vom|zum|zur|auf|an) )?"
+    r"(?:(?:der|die|das|dem|den|einem|einer|eine?n?|mein\w*) )?"
+    r"(?:[a-zäöü]+tags\b|mittwochs\b|\d[\d:.]*(?: Uhr)?|[A-ZÄÖÜ][\w-]+)(?: [A-ZÄÖÜ][\w-]+)*) "
+    r"(?P<rest>(?!(?:und|oder|aber|sondern|weil|denn|dass) )[a-zäöü](?:(?! (?:und|aber) [a-zäöü])"
+    r"(?:[^,.;!?]|[.,](?=\d)|(?<=\d)\.(?= (?:[a-zäöü]|Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))))*)"
+)
 _NEGATIONS = frozenset(["nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals"])
 
 
 def expand(text: str) -> str:
     """Nothing is contracted in German that matters here, save 's."""
-    text = _OWNED.sub(r"\1 namens \2", text)
+    text = _OWNED.sub(r"\1 namens \2", _PUT_ASIDE.sub(_told_first, text))
     return squeeze(_APPOSITION.sub(r"\1 namens \3 \2", re.sub(r"(?<=\w)'s\b", " es", text)))
+
+
+def _told_first(match: re.Match[str]) -> str:
+    """What is told before what it is told instead of: "jetzt trinkt sie Tee statt Kaffee"."""
+    now = "" if match["opens"] is None else "jetzt "
+    return f"{now}{match['rest']} statt {match['old']}"
 
 
 def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | None) -> Frame | None:
@@ -89,7 +106,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     lemma = grammar.verbs.get(form, form)
     front, middle = words[:finite], words[finite + 1 :]
     low_front = lowered[0]
-    subject, rest = _subject(front, middle, grammar, party, None if inverted else before, subordinate)
+    subject, rest = subject_of(front, middle, lemma, grammar, party, None if inverted else before, subordinate)
     if subject is None and (form in _FIRST_PERSON or (form.endswith("e") and grammar.tenses.get(form) == "present")):
         # "…, habe mir ein Rad geholt": the ending names the speaker.
         subject = Party()
@@ -116,7 +133,7 @@ def _is_participle(word: str, grammar: Grammar) -> bool:
 def _closed(words: list[str], lowered: list[str], grammar: Grammar) -> tuple[list[str], list[str]]:
     """Without what is said behind a closed bracket ("… habe ich aufgehört, viel zu schwer", "… muss ich nehmen, wegen …")."""
     for at, word in enumerate(words):
-        modal = any(grammar.verbs.get(before) in _MODALS for before in lowered[: at - 1])
+        modal = any(grammar.verbs.get(before) in MODALS for before in lowered[: at - 1])
         ends = ("participle", "two", "infinitive", "both") if modal else ("participle", "two")
         closed = word == COMMA and at > 1 and words[at - 1][:1].islower() and grammar.tenses.get(lowered[at - 1]) in ends
         if closed and any(is_finite(before, grammar) for before in words[: at - 1]):
@@ -142,7 +159,7 @@ def _clean(frame: Frame, words: list[str], grammar: Grammar) -> list[str]:
         if (
             low in grammar.words["adverbs"]
             and (at == 0 or word[:1].islower())
-            and not (low in _PREFIXES and at == len(words) - 1)
+            and not (low in PREFIXES and at == len(words) - 1)
         ):
             continue
         kept.append(word)
@@ -160,7 +177,7 @@ def _place_of_verb(words: list[str], lowered: list[str], subordinate: bool, ende
     if not places and len(words) > 1 and grammar.tenses.get(lowered[-1]) == "two" and words[-1][:1].islower():
         # "Thilo studiert nicht mehr", "meine Frau unterrichtet": nothing but who does it stands before.
         somebody = ended or lowered[0] in grammar.words["subjects"] or lowered[len(words) - 2] in grammar.relations
-        places = [len(words) - 1] if somebody and _noun_phrase(words, grammar) == len(words) - 1 else []
+        places = [len(words) - 1] if somebody and noun_phrase(words, grammar) == len(words) - 1 else []
     if not places:
         return -1 if subordinate else _unknown_verb(words, lowered, grammar)
     if subordinate:
@@ -171,68 +188,12 @@ def _place_of_verb(words: list[str], lowered: list[str], subordinate: bool, ende
 
 def _unknown_verb(words: list[str], lowered: list[str], grammar: Grammar) -> int:
     """ "Mein Nachbar Frank gießt …": the second place is the verb's, whichever it is."""
-    at = _noun_phrase(words, grammar)
+    at = noun_phrase(words, grammar)
     person = lowered[0] in grammar.words["subjects"] or any(word in grammar.relations for word in lowered[:at])
     if not at or not person or at >= len(words) - 1 or not _FINITE.match(words[at]):
         return -1
     known = ("prepositions", "determiners", "possessives", "subjects", "adverbs", "openers")
     return -1 if any(lowered[at] in grammar.words[name] for name in known) or lowered[at] in grammar.tenses else at
-
-
-def _subject(
-    front: list[str], middle: list[str], grammar: Grammar, party: Party | None, before: Frame | None, subordinate: bool
-) -> tuple[Party | None, list[str]]:
-    if subordinate:
-        length = _noun_phrase(front, grammar)
-        return (read_party(" ".join(front[:length]), grammar, party) if length else None), front[length:] + middle
-    pronoun_first = bool(front) and lower(front[0]) in grammar.words["subjects"] and len(front) == 1
-    article = len(middle) > 1 and lower(middle[0]) == "das" and middle[1][:1].isupper()
-    if middle and lower(middle[0]) in grammar.words["subjects"] and not pronoun_first and not article:
-        return read_party(middle[0], grammar, party), front + middle[1:]
-    if front:
-        low = lower(front[0])
-        if len(front) > 2 and [lower(word) for word in front[-2:]] == ["und", "ich"]:
-            # "Tom und ich haben geheiratet".
-            return Party(), ["mit", *front[:-2], *middle]
-        if low in grammar.words["subjects"] and (len(front) == 1 or not front[1][:1].isupper()):
-            return read_party(front[0], grammar, party), front[1:] + middle
-        if low not in grammar.words["prepositions"]:
-            return read_party(" ".join(front), grammar, party), middle
-        length = _noun_phrase(middle, grammar)
-        if length:
-            return read_party(" ".join(middle[:length]), grammar, party), front + middle[length:]
-        return None, front + middle
-    length = _noun_phrase(middle, grammar)
-    if (
-        length
-        and lower(middle[0]) in grammar.words["possessives"] | {"die", "der", "das", "unser", "unsere"}
-        and before is None
-    ):
-        return read_party(" ".join(middle[:length]), grammar, party), middle[length:]
-    if length and middle[0][:1].isupper() and before is None and len(middle) > length:
-        return read_party(" ".join(middle[:length]), grammar, party), middle[length:]
-    return None, middle
-
-
-def _noun_phrase(words: list[str], grammar: Grammar) -> int:
-    """Words that make a noun phrase at the start: determiner, adjectives, noun, name."""
-    if not words:
-        return 0
-    article = len(words) > 1 and lower(words[0]) == "das" and words[1][:1].isupper()
-    if lower(words[0]) in grammar.words["subjects"] and not article:
-        return 1
-    at = 0
-    if lower(words[0]) in grammar.words["possessives"] or lower(words[0]) in grammar.words["determiners"]:
-        at = 1
-        while at < len(words) - 1 and words[at][:1].islower() and words[at].endswith(("e", "en", "er", "es")):
-            at += 1
-    if at < len(words) and words[at][:1].isupper():
-        relation = lower(words[at]) in grammar.relations
-        at += 1
-        if relation and at < len(words) and words[at][:1].isupper():
-            at += 1
-        return at
-    return 0
 
 
 def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> None:  # noqa: PLR0912
@@ -247,14 +208,14 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
         lemma, rest = grammar.verbs[last], rest[:-1]
         if lemma in (BE, WILL) and len(rest) > 1 and grammar.tenses.get(lower(rest[-1])) == "participle":
             lemma, rest = grammar.verbs[lower(rest[-1])], rest[:-1]
-    elif lemma in _MODALS | {WILL} and tense in ("infinitive", "both", "two") and rest[-1][:1].islower():
+    elif lemma in MODALS | {WILL} and tense in ("infinitive", "both", "two") and rest[-1][:1].islower():
         frame.future = lemma == WILL
         frame.intended = lemma in ("wollen", "möchten")
         frame.unreal = frame.unreal or lemma in ("sollen", "dürfen") or (lemma == "müssen" and not frame.past)
         lemma, rest = grammar.verbs.get(last, last), rest[:-1]
         if frame.unreal and lemma == WILL:
             frame.unreal = False
-    elif last in _PREFIXES and f"{last}{lemma}" in grammar.verbs:
+    elif last in PREFIXES and f"{last}{lemma}" in grammar.verbs:
         lemma, rest = f"{last}{lemma}", rest[:-1]
     if lemma in ("planen", "vorhaben", "vornehmen", "überlegen"):
         frame.intended = True
@@ -279,12 +240,12 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
         # "… mit dem Joggen aufgehört": what one did is itself the thing.
         frame.readings += [f"{carrier} {lemma}" for carrier in ("gehen", "machen")]
     parts = [word for word in words if word not in _PARTS_OF_DAY]
-    beside = _noun_phrase(parts[1:], grammar) + 1 if parts and lower(parts[0]) in grammar.words["prepositions"] else 0
+    beside = noun_phrase(parts[1:], grammar) + 1 if parts and lower(parts[0]) in grammar.words["prepositions"] else 0
     joined = grammar.words["prepositions"] | grammar.words["listing"] | {COMMA}
     if (0 < beside < len(parts) and parts[beside] not in joined) or (not beside and len(parts) < len(words)):
         # "Gegen den Blutdruck nehme ich morgens …": the object by itself, and what it is for behind it.
         frame.readings.append(" ".join([lemma, *parts[beside:], *parts[:beside]]))
-        if parts and lower(parts[0]) in _INSTEAD:
+        if parts and lower(parts[0]) in INSTEAD:
             frame.rest = " ".join([*parts[beside:], *parts[:beside]])
     if len(words) > 1 and words[-1][:1].islower() and words[-1] not in grammar.words["prepositions"]:
         # "gegen Nüsse allergisch": what belongs to the verb may stand last.

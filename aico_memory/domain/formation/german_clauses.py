@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import re
 
+from aico_memory.domain.formation.german_gaps import gapped_german
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.together import gapped
 from aico_memory.domain.formation.wording import lower, trim
 
 BE, HAVE, WILL = "sein", "haben", "werden"
+MODALS = frozenset(["wollen", "möchten", "können", "müssen", "sollen", "dürfen", "mögen"])
+PREFIXES = frozenset(
+    [
+        "statt", "teil", "zusammen", "heim", "raus", "rein", "weiter", "her", "fort", "los", "nieder", "um", "an", "aus", "auf",
+        "ab", "ein", "mit", "weg", "zu", "zurück", "vor", "hin", "nach", "fest", "bei", "frei", "durch",
+    ]
+)  # fmt: skip
+# What stands before what something is put aside for.
+INSTEAD = frozenset({"statt", "anstatt", "anstelle"})
+# What may join a clause that leaves out its verb: a comma alone is one of them.
+_BEFORE_A_GAP = frozenset({"und", "aber", ""})
 _CONNECTIVE = re.compile(
     r",? (?:und|aber|denn|sondern|doch|oder|sowie|deshalb|deswegen|also) |, (?:weil|dass|da|obwohl|wobei|nachdem|bevor|als|wo|während|seit|damit) |, |; |: | weil "  # noqa: E501
 )
@@ -35,15 +46,16 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
         if match.start() <= start:
             continue
         left, right = sentence[start : match.start()], sentence[match.end() :]
-        if match.group().strip(" ,") == "und" and (whole := gapped(left, right, grammar)):
-            return [*parts, left, whole]
+        after = _up_to_connective(right)
+        if match.group().strip(" ,") in _BEFORE_A_GAP and (whole := gapped_german(left, after, grammar)):
+            # "Mia ist 8, Ben 6 und Tom 3": what goes on without a verb may go on once more.
+            return [*parts, left, *clauses(whole + right[len(after) :], grammar)]
         told = _finite(left, grammar) or _third(left, grammar)
         if match.group() == ": " and not told and len(left.split()) <= _HEADING and _is_told(right, grammar):
             # "Post vom Vermieter: Ab April …"
             start = match.end()
             continue
         closed = any(grammar.verbs.get(lower(trim(word))) in (HAVE, BE, WILL) for word in left.split())
-        after = _up_to_connective(right)
         third = _opens_with_third(after, grammar) or (not closed and _third(after, grammar))
         if told and (_finite(after, grammar) or third):
             parts.append(left)

@@ -23,6 +23,8 @@ from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.fitting import EMPLOYER, fits, named_by, without_relation
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame, shorten
+from aico_memory.domain.formation.german_clauses import INSTEAD
+from aico_memory.domain.formation.german_names import names_beside
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Pattern, Predicate
 from aico_memory.domain.formation.kinds_of_things import is_a
 from aico_memory.domain.formation.losses import FEES, ended_noun, losses
@@ -119,6 +121,8 @@ def _beside(frame: Frame, grammar: Grammar, tables: FormationTables) -> Iterator
         if names and trim(names[0]) != names[0]:
             # The name ends with its comma.
             names = names[:1]
+        if names and grammar.parser == "german":
+            names = names_beside(names, words, at, end, frame.verb, grammar)
         if names and lower_in(trim(names[0]), grammar.code) not in grammar.relations:
             noun = lower_in(" ".join(words[at + 1 : end]), grammar.code)
             predicate, single, kind = predicate_of(grammar.synonyms.get(noun, noun), tables, grammar)
@@ -303,7 +307,7 @@ def _open(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar
         )
         preposition, value = lower_in(words[0], grammar.code), " ".join(words[1:until])
         name = f"{frame.verb}_{preposition}"
-        if preposition == "to" and _is_deed(words[1:until], grammar):
+        if preposition in INSTEAD or (preposition == "to" and _is_deed(words[1:until], grammar)):
             return
     else:
         name, value = frame.verb, " ".join(words[:at])

@@ -171,6 +171,12 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
         noun = " ".join(word for word, said in zip(lowered, words, strict=True) if said not in names)
         return Party(owner=owner, noun=noun, name=" ".join(names), possessed=possessed)
     if relation >= 0 and grammar.code == "de" and relation < len(words) - 1:
+        if lowered[relation + 1] == "oder":
+            # Of neither of two it is told that it is so.
+            return NOBODY
+        if lowered[relation + 1] in grammar.words["listing"]:
+            # "Mein Bruder und Lisa wohnen in …": he does, and she is no name of his.
+            return _owned(words[: relation + 1], lowered[: relation + 1], owner, possessed, grammar)
         # "Oma Gerda lebt jetzt in …": whose she is need not be said.
         own = possessed or (relation == 0 and owner == SPEAKER and lowered[0] in grammar.words["kin"])
         return Party(owner=owner, noun=" ".join(lowered[: relation + 1]), name=" ".join(words[relation + 1 :]), possessed=own)

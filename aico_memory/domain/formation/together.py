@@ -44,7 +44,7 @@ def gapped(left: str, right: str, grammar: Grammar) -> str:
 
     Both sides must name somebody and go on in the same way: with the same preposition, or both with a number.
     """
-    one, other = _person(left, grammar), _person(right, grammar)
+    one, other = person_at_start(left, grammar), person_at_start(right, grammar)
     if one is None or other is None:
         return ""
     verb, *rest = one[1]
@@ -61,7 +61,7 @@ def _counts(word: str, grammar: Grammar) -> bool:
     return low.isdigit() or (low in grammar.calendar.numbers and low not in grammar.words["determiners"])
 
 
-def _person(text: str, grammar: Grammar) -> tuple[list[str], list[str]] | None:
+def person_at_start(text: str, grammar: Grammar) -> tuple[list[str], list[str]] | None:
     """The words that name somebody at the start of a clause, and those behind them; None where it starts otherwise."""
     words = text.split()
     if len(words) < 2:

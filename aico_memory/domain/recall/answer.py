@@ -12,6 +12,7 @@ from aico_memory.domain.formation.standing import COUNT
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.beside import beside_named
 from aico_memory.domain.recall.broader import answered_broadly, falls_back, says_nothing
+from aico_memory.domain.recall.called import asks_only_a_name
 from aico_memory.domain.recall.doings import liked_to_do, still_done, uncontradicted
 from aico_memory.domain.recall.groups import Group, Recalled, grouped, kin
 from aico_memory.domain.recall.matching import stems
@@ -199,6 +200,10 @@ def _best(  # noqa: PLR0912
     if about and not question.naming:
         # Who Lena is answers nothing that is asked about her.
         open_groups = [group for group in open_groups if group.subject in about]
+    if asks_only_a_name(question, tables.grammars[question.language]):
+        # "What is my brother called?", where only is told where he lives.
+        named = [group for group in open_groups if group.predicate in _OF_THE_RELATION]
+        open_groups = [group for group in open_groups if _is_relation(group, question, tables)] + named
     if question.asks in ("where", "when"):
         # Who somebody is says neither where nor when.
         open_groups = [group for group in open_groups if not _is_relation(group, question, tables)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aico_memory.domain.formation.acts import read_speech
+from aico_memory.domain.formation.german_gaps import gapped_german
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.plainer import MAX_CHARACTERS
 from aico_memory.domain.formation.statements import BOUNDING
@@ -100,10 +101,21 @@ def _pieces(sentence: str, grammar: Grammar) -> list[str]:
     whole: list[list[str]] = []
     for piece in pieces:
         if whole and piece and not (_has_verb(piece, grammar) and _has_verb(whole[-1], grammar)):
-            whole[-1].extend(piece)
+            if said := _with_verb_of(whole[-1], piece, grammar):
+                whole.append(said)
+            else:
+                whole[-1].extend(piece)
         elif piece:
             whole.append(piece)
     return [" ".join(piece) for piece in whole]
+
+
+def _with_verb_of(before: Sequence[str], piece: Sequence[str], grammar: Grammar) -> list[str]:
+    """ "Tom Kaffee" behind "Lena mag Tee", with the verb; empty where nothing is left out."""
+    if grammar.parser != "german":
+        return []
+    told = piece[1:] if trim(piece[0]).casefold() in _JOINING[grammar.parser] else piece
+    return gapped_german(" ".join(before).rstrip(",;"), " ".join(told).rstrip(",;"), grammar).split()
 
 
 def _has_verb(words: Sequence[str], grammar: Grammar) -> bool:

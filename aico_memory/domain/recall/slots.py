@@ -11,6 +11,8 @@ from aico_memory.domain.formation.turkish_phrases import own_noun, verb_of
 from aico_memory.domain.formation.turkish_words import genitive, split_case
 from aico_memory.domain.formation.wording import even, lower_in, squeeze, trim
 from aico_memory.domain.recall.alike import any_alike, is_first_person
+from aico_memory.domain.recall.called import where_names_stand
+from aico_memory.domain.recall.instead import put_aside
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.segments import Segment, Word
 from aico_memory.domain.recall.values import listed_values
@@ -58,6 +60,8 @@ class Slot:
     denied: bool = False
     # It asks for what somebody was once ("my former wife").
     former: bool = False
+    # It asks what somebody is called, and names them by what they are to somebody.
+    called: bool = False
 
 
 def slot_of(question: Question, grammar: Grammar) -> Slot | None:
@@ -92,6 +96,7 @@ def slot_of(question: Question, grammar: Grammar) -> Slot | None:
         kind, tuple(keys), tuple(optional), frozenset(names), preposition=_preposition(lowered, grammar), own=own,
         single=_is_single(optional, grammar), last=_asks_last(lowered, grammar),
         denied=question.denied, former=question.former or not grammar.words["formers"].isdisjoint(lowered),
+        called=question.naming and grammar.parser == "german" and all(is_relation(key, grammar) for key in keys),
     )  # fmt: skip
 
 
@@ -168,6 +173,8 @@ def _preposition(lowered: Sequence[str], grammar: Grammar) -> str:
 def fillers(slot: Slot, segment: Segment, taken: frozenset[int], grammar: Grammar) -> list[str]:
     """The values that the statement puts where the question asks; `taken` are the places of the words that both share."""
     spans = list(_spans(slot, segment.words, taken, grammar))
+    if slot.called:
+        spans = where_names_stand(spans, segment.words, taken, grammar)
     if not spans:
         return []
     start, end = min(spans, key=lambda span: _distance(span, taken, slot.last, grammar))
@@ -210,15 +217,16 @@ def _distance(span: tuple[int, int], taken: frozenset[int], last: bool, grammar:
 
 def _spans(slot: Slot, words: Sequence[Word], taken: frozenset[int], grammar: Grammar) -> Iterator[tuple[int, int]]:
     """The places [start, end) of what might fill the slot."""
+    aside = put_aside(words, grammar)
     if slot.kind in (WHEN, CLOCK):
-        timed = [word.timed for word in words]
+        timed = [word.timed and at not in aside for at, word in enumerate(words)]
         for start, end in joined_runs(timed, words, grammar) if slot.kind == WHEN else runs_of(timed):
             text = " ".join(word.low for word in words[start:end])
             if slot.kind == WHEN or HOUR.search(text):
                 yield start, end
         return
     free = [
-        at not in taken and not word.timed and not word.bounds and not is_function(at, words, grammar)
+        at not in taken and at not in aside and not (word.timed or word.bounds or is_function(at, words, grammar))
         for at, word in enumerate(words)
     ]
     if slot.kind == AMOUNT:

@@ -76,6 +76,11 @@ POWER: Said = (
     ("2026-02-05", "Meine Nachbarin Gisela bezieht ihren Strom jetzt von Lichtblick."),
 )
 LEAD: Said = (("2026-03-05", "Until 20 March Keisha is covering for our librarian."),)
+GAP: Said = (("2026-01-05", "Jonas fährt mit dem Bus und Klara mit dem Rad zur Schule."),)
+INSTEAD: Said = (("2026-01-05", "Wir treffen uns ab jetzt samstags statt sonntags zum Laufen."),)
+REPLACED: Said = (("2026-01-05", "Statt Max kommt jetzt Moritz mit zum Zelten."),)
+BROTHER: Said = (("2026-01-05", "Mein Bruder wohnt in Trier."), ("2026-01-06", "Von meinem Bruder habe ich eine Uhr."))
+NAMED: Said = (("2026-01-05", "Mein Bruder ist der Tim."),)
 BUY: Said = (("2026-01-05", "I still have to buy a suitcase."), ("2026-01-06", "My sister still has to buy a tent."))
 
 
@@ -93,6 +98,10 @@ BUY: Said = (("2026-01-05", "I still have to buy a suitcase."), ("2026-01-06", "
         ("de", PLANTS, "Was wächst auf meinem Balkon?", "2026-03-01", ["Tomaten", "Basilikum", "Rosmarin", "Salbei"]),
         ("de", POWER, "Von wem beziehen wir unseren Strom?", "2026-03-01", ["Vattenfall"]),
         ("de", POWER, "Von wem bezieht Gisela ihren Strom?", "2026-03-01", ["Lichtblick"]),
+        ("de", GAP, "Wie fährt Klara zur Schule?", "2026-03-01", ["Rad"]),
+        ("de", INSTEAD, "Wann treffen wir uns zum Laufen?", "2026-03-01", ["samstags"]),
+        ("de", REPLACED, "Wer kommt mit zum Zelten?", "2026-03-01", ["Moritz"]),
+        ("de", NAMED, "Wie heißt mein Bruder?", "2026-03-01", ["Tim"]),
         ("tr", CODE, "Projelerimi hangi dille yazıyorum?", "2026-03-01", ["Java"]),
         ("tr", CODE, "Barış projelerini hangi dille yazıyor?", "2026-03-01", ["Rust"]),
         ("tr", CLUBS, "Kitap kulübümüz nerede buluşuyor?", "2026-01-20", ["Kafe Mola"]),
@@ -116,6 +125,7 @@ def test_a_statement_answers_the_question_that_mirrors_it(
         ("en", (("2026-01-05", "On which day are our bins emptied?"),), "On which day are our bins emptied?"),
         ("de", POWER, "Von wem beziehen wir unser Gas?"),
         ("de", POWER, "Von wem bezieht Karin ihren Strom?"),
+        ("de", BROTHER, "Wie heißt mein Bruder?"),
         ("tr", CODE, "Oyunlarımı hangi dille yazıyorum?"),
         ("tr", CLUBS, "Yüzme kulübümüz nerede buluşuyor?"),
     ],
