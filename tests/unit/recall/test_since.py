@@ -1,0 +1,49 @@
+"""Since when something holds: answered with the time that was told, not with the thing."""
+
+from __future__ import annotations
+
+import pytest
+
+from aico_memory.bench.facts.run import Vectoriser, pose, statements_of
+from aico_memory.bench.facts.streams import Asked, Said, Stream
+from aico_memory.domain.formation.grammar import FormationTables
+from aico_memory.domain.recall.deciding import Answer, answer_of
+from aico_memory.domain.recall.timeline import resolve
+from aico_memory.models.twin import HashedEmbedder
+
+SAID_US = 1_780_300_000_000_000
+
+
+def answer(tables: FormationTables, language: str, told: str, question: str) -> Answer:
+    asked = Asked(None, question, ())
+    stream = Stream("one", language, "develop", SAID_US + 10**11, (Said(SAID_US, told),), (asked,))
+    held = resolve(statements_of(stream, tables))
+    return answer_of(*pose(stream, asked, held, tables, Vectoriser(HashedEmbedder()).to(question))[1], None)
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "question", "value"),
+    [
+        ("en", "I have lived in Cardiff since March.", "Since when have I lived in Cardiff?", "March"),
+        ("en", "I've been vegan since January 2024.", "How long have I been vegan?", "January 2024"),
+        ("en", "I have played chess for ten years.", "How long have I played chess?", "ten years"),
+        ("de", "Ich wohne seit März in Köln.", "Seit wann wohne ich in Köln?", "März"),
+        ("de", "Ich arbeite seit 2019 bei Bosch.", "Wie lange arbeite ich schon bei Bosch?", "2019"),
+        ("tr", "Ocaktan beri veganım.", "Ne zamandan beri veganım?", "Ocak"),
+    ],
+)
+def test_since_when_is_answered_with_the_time(
+    tables: FormationTables, language: str, told: str, question: str, value: str
+) -> None:
+    found = answer(tables, language, told, question)
+    assert found.values == [value]
+    # It holds since that time, not since it was told.
+    assert all(one.from_us < SAID_US for one in found.words)
+
+
+def test_where_no_time_was_told_nothing_answers_since_when(tables: FormationTables) -> None:
+    assert answer(tables, "en", "I live in Cardiff.", "Since when have I lived in Cardiff?").values == []
+
+
+def test_how_long_something_is_stays_a_measure(tables: FormationTables) -> None:
+    assert answer(tables, "en", "My commute takes 40 minutes.", "How long is my commute?").values == ["40 minutes"]
