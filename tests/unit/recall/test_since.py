@@ -7,18 +7,21 @@ import pytest
 from aico_memory.bench.facts.run import Vectoriser, pose, statements_of
 from aico_memory.bench.facts.streams import Asked, Said, Stream
 from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.recall.deciding import Answer, answer_of
+from aico_memory.domain.recall.deciding import Answer, Reader, answer_of
+from aico_memory.domain.recall.reading.passage import Passage
+from aico_memory.domain.recall.reading.picking import Reading
+from aico_memory.domain.recall.reading.trust import Trust
 from aico_memory.domain.recall.timeline import resolve
 from aico_memory.models.twin import HashedEmbedder
 
 SAID_US = 1_780_300_000_000_000
 
 
-def answer(tables: FormationTables, language: str, told: str, question: str) -> Answer:
+def answer(tables: FormationTables, language: str, told: str, question: str, reader: Reader | None = None) -> Answer:
     asked = Asked(None, question, ())
     stream = Stream("one", language, "develop", SAID_US + 10**11, (Said(SAID_US, told),), (asked,))
     held = resolve(statements_of(stream, tables))
-    return answer_of(*pose(stream, asked, held, tables, Vectoriser(HashedEmbedder()).to(question))[1], None)
+    return answer_of(*pose(stream, asked, held, tables, Vectoriser(HashedEmbedder()).to(question))[1], reader)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +50,11 @@ def test_where_no_time_was_told_nothing_answers_since_when(tables: FormationTabl
 
 def test_how_long_something_is_stays_a_measure(tables: FormationTables) -> None:
     assert answer(tables, "en", "My commute takes 40 minutes.", "How long is my commute?").values == ["40 minutes"]
+
+
+def test_a_reader_is_not_asked_about_a_time_that_a_fact_tells(tables: FormationTables) -> None:
+    def read(passage: Passage) -> Reading:
+        raise AssertionError(passage.words)
+
+    told = "Ich wohne seit März in Köln. Ich mag Tee."
+    assert answer(tables, "de", told, "Seit wann wohne ich in Köln?", Reader(read, Trust({}))).values == ["März"]
