@@ -33,12 +33,21 @@ def since_when(facts: Sequence[Held], said: Sequence[Utterance], grammar: Gramma
         utterance = by_time.get(one.statement.said_at_us)
         if utterance is None:
             continue
-        text = lower_in(one.fact.excerpt, grammar.code)
-        times = find_times(text, grammar.calendar, grammar.code, utterance.said_at_us, utterance.zone)
-        told = [time for time in times if time.kind in _TELLING]
-        if len(told) == 1 and (value := _named(one.fact.excerpt, told[0], grammar)):
-            found.append(Mirrored(value, utterance, told[0].past[0], OPEN))
+        if (told := _told(one, utterance, grammar)) is not None and (value := _named(*told, grammar)):
+            found.append(Mirrored(value, utterance, told[1].past[0], OPEN))
     return found
+
+
+def _told(one: Held, utterance: Utterance, grammar: Grammar) -> tuple[str, TimePhrase] | None:
+    """The text that names one time since when, and that phrase: the statement, else the message, which may tell of others."""
+    for text in (one.fact.excerpt, one.fact.text, utterance.text):
+        times = find_times(
+            lower_in(text, grammar.code), grammar.calendar, grammar.code, utterance.said_at_us, utterance.zone
+        )  # fmt: skip
+        told = [time for time in times if time.kind in _TELLING]
+        if len(told) == 1:
+            return text, told[0]
+    return None
 
 
 def _named(text: str, time: TimePhrase, grammar: Grammar) -> str:

@@ -48,6 +48,14 @@ def test_then_and_now_in_three_languages(memory: Memory, said: Sequence[str], qu
     assert memory.questions == 0, "the wording decides; nobody has to ask the model"
 
 
+def test_since_when_is_answered_with_the_time_that_was_told(memory: Memory) -> None:
+    memory.say("Ich arbeite seit 2019 bei Bosch.", 0)
+    memory.say("We have two cats, Tig and Mog.", 1)
+    (answer,) = memory.ask("Seit wann arbeite ich bei Bosch?").results
+    assert answer.value == "2019"
+    assert answer.valid_from_us < START
+
+
 def test_an_answer_says_since_when_until_when_and_on_what_it_rests(memory: Memory) -> None:
     memory.say("I live in Leeds.", 0)
     memory.say("I moved to Bath.", 10)
