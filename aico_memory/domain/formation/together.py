@@ -10,7 +10,8 @@ from aico_memory.domain.formation.attributes import Found
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 
-_PAIR = re.compile(r"^(?P<a>[^\W\d_][\w-]*) (?:and|und|ve|ile) (?P<b>[^\W\d_][\w-]*) ")
+# Of three or more nothing is told as of a pair; each would be told of again with each of the others.
+_PAIR = re.compile(r"^(?P<a>[^\W\d_][\w-]*) (?:and|und|ve|ile) (?P<b>[^\W\d_][\w-]*) (?!(?:and|und|ve|ile) )")
 # How the second of two stands beside a verb that both are subjects of.
 _BESIDE = {"en": ("to {}", "with {}", "from {}"), "de": ("mit {}", "von {}"), "tr": ("@le {}", "@den {}")}
 

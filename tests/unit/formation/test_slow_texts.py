@@ -17,7 +17,8 @@ FAR_TOO_LONG_S = 30.0
 REPEATED = (
     "a", "a ", "a, ", "a: ", "A'dan ", "Ali Veli Ahmet ", "Ali, Veli ve Ahmet ", "Anna and Ben and ", "12 5 mg ", "und, ",
     "my dog and cat are in the big house since 5 May ", "mein Hund und meine Katze sind seit 5. Mai im Haus ",
-    "annem Ali'nin evi 12 Mart 5 mg için alıyorum de bir, ",
+    "annem Ali'nin evi 12 Mart 5 mg için alıyorum de bir, ", "Ankara ve Konya ve ", "Anna und Ben und ", "statt Max kommt ",
+    "hem çay hem kahve ", "Mia ist 8, Ben 6 und Tom 3, ", "two sons, Max and Leo, and ",
 )  # fmt: skip
 
 
