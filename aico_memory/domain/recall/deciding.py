@@ -31,11 +31,12 @@ _NEAR = 8
 
 @dataclass(slots=True)
 class Answer:
-    """Facts and words that answer; `chance`: how likely what was read is right."""
+    """Facts and words that answer; `chance`: how likely what was read is right; `settled`: no reader is asked beside it."""
 
     facts: list[Held] = field(default_factory=list)
     words: list[Mirrored] = field(default_factory=list)
     chance: float | None = None
+    settled: bool = False
 
     @property
     def values(self) -> list[str]:
@@ -110,10 +111,9 @@ def weigh(
         said = worth_reading(question, slot, said, _read_us(facts, held, question), grammar)
     ruled = by_rules(facts, said, held, question, slot, grammar, as_of_us)
     seen = {one.said_at_us for one in said}
-    if read is None or not said or question.yes_no or any(one.statement.said_at_us not in seen for one in ruled.facts):
+    if ruled.settled or read is None or not said or question.yes_no:
         return Weighed(ruled)
-    if _asks_its_time(facts, question, grammar) and ruled.words and ruled.words == since_when(facts.answer, said, grammar):
-        # The time that the statement of a fact names; what the reader would say of it, nobody has weighed.
+    if any(one.statement.said_at_us not in seen for one in ruled.facts):
         return Weighed(ruled)
     at_us = moment_of(question, as_of_us)
     rules = ruled_of(ruled, held)
@@ -173,19 +173,16 @@ def _same(picked: Sequence[Picked], ruled: Answer, grammar: Grammar) -> bool:
     return len(picked) == len(told) and all(any(same_value(one.value, value, grammar) for value in told) for one in picked)
 
 
-def _asks_its_time(facts: Recalled, question: Question, grammar: Grammar) -> bool:
-    """Whether it asks since when something holds, of which the facts tell only what it is."""
-    return question.asks == SINCE and not all(tells_time(one, grammar) for one in facts.answer)
-
-
 def by_rules(
     facts: Recalled, said: Sequence[Utterance], held: Sequence[Held], question: Question, slot: Slot | None, grammar: Grammar,
     as_of_us: int,
 ) -> Answer:  # fmt: skip
     """What facts answer, or the wording of messages where that is better."""
     told = by_wording(facts, said, held, question, slot, grammar, as_of_us)
-    if not told and _asks_its_time(facts, question, grammar):
-        return Answer(words=since_when(facts.answer, said, grammar))
+    if not told and question.asks == SINCE and not all(tells_time(one, grammar) for one in facts.answer):
+        # The time that the statement of a fact names; what a reader would say of it, nobody has weighed.
+        times = since_when(facts.answer, said, grammar)
+        return Answer(words=times, settled=bool(times))
     return Answer(words=words_apart(told, grammar)) if told else Answer(facts_apart(facts.answer, grammar))
 
 

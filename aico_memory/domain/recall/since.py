@@ -15,6 +15,8 @@ from aico_memory.domain.recall.timeline import Held
 # What a question asks for by "since when" and "how long", and the kinds of phrases that tell it.
 SINCE = "since"
 _TELLING = frozenset({"since", "held"})
+# Behind a Turkish time: "Mart'tan beri".
+_SINCE_THEN = "beri"
 
 
 def tells_time(one: Held, grammar: Grammar) -> bool:
@@ -53,11 +55,11 @@ def _told(one: Held, utterance: Utterance, grammar: Grammar) -> tuple[str, TimeP
 def _named(text: str, time: TimePhrase, grammar: Grammar) -> str:
     """The time of "since March", "ever since 2019", Turkish "Mart'tan beri", as it was written."""
     words = [trim(word) for word in text[time.start : time.end].split() if trim(word)]
+    if words and grammar.parser == "turkish":
+        if len(words) > 1 and lower_in(words[-1], grammar.code) == _SINCE_THEN:
+            words.pop()
+        return " ".join([*words[:-1], split_case(words[-1])[1]])
     leading = grammar.words["prepositions"] | grammar.words["adverbs"] | grammar.words["openers"]
-    if grammar.parser == "turkish":
-        words = words[:-1] if len(words) > 1 and lower_in(words[-1], grammar.code) in ("beri", "bu yana") else words
-        words = [*words[:-1], split_case(words[-1])[1]] if words else words
-        return " ".join(words)
     while len(words) > 1 and lower_in(words[0], grammar.code) in leading:
         words.pop(0)
     return " ".join(words)

@@ -181,13 +181,17 @@ def fillers(slot: Slot, segment: Segment, taken: frozenset[int], grammar: Gramma
     start, end = _with_sort(start, end, slot, segment.words, grammar)
     if slot.kind in (WHEN, CLOCK, AMOUNT):
         return [squeeze(" ".join(word.said for word in segment.words[start:end]))]
-    # Turkish: only a place stands in the case of one, and nothing does before "ile" or "için".
-    behind = segment.words[end].low if end < len(segment.words) else ""
-    placed = slot.kind == WHERE or any(split_case(low)[0] in LOCATIVE for low in slot.optional)
-    whole = not placed or behind in grammar.words["postpositions"]
+    whole = grammar.parser == "turkish" and not _is_cased(end, slot, segment.words, grammar)
     said = [value for value in listed_values(segment.words[start:end], grammar, whole) if value]
     # "My dose of …": what only joins words is no value.
     return [value for value in said if lower_in(value, grammar.code) not in grammar.words["tails"]]
+
+
+def _is_cased(end: int, slot: Slot, words: Sequence[Word], grammar: Grammar) -> bool:
+    """Whether Turkish values that end there may stand in a case: only places do, and nothing does before "ile" or "için"."""
+    if end < len(words) and words[end].low in grammar.words["postpositions"]:
+        return False
+    return slot.kind == WHERE or any(split_case(low)[0] in LOCATIVE for low in slot.optional)
 
 
 def _with_sort(start: int, end: int, slot: Slot, words: Sequence[Word], grammar: Grammar) -> tuple[int, int]:

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from aico_memory.bench.facts.run import Vectoriser, pose, statements_of
-from aico_memory.bench.facts.streams import Asked, Said, Stream
 from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.recall.deciding import Answer, Reader, answer_of
 from aico_memory.domain.recall.reading.passage import Passage
 from aico_memory.domain.recall.reading.picking import Reading
-from aico_memory.domain.recall.reading.trust import Trust
-from aico_memory.domain.recall.timeline import resolve
-from aico_memory.models.twin import HashedEmbedder
-
-SAID_US = 1_780_300_000_000_000
-
-
-def answer(tables: FormationTables, language: str, told: str, question: str, reader: Reader | None = None) -> Answer:
-    asked = Asked(None, question, ())
-    stream = Stream("one", language, "develop", SAID_US + 10**11, (Said(SAID_US, told),), (asked,))
-    held = resolve(statements_of(stream, tables))
-    return answer_of(*pose(stream, asked, held, tables, Vectoriser(HashedEmbedder()).to(question))[1], reader)
+from tests.support.reading import START, answered
 
 
 @pytest.mark.parametrize(
@@ -38,18 +24,18 @@ def answer(tables: FormationTables, language: str, told: str, question: str, rea
 def test_since_when_is_answered_with_the_time(
     tables: FormationTables, language: str, told: str, question: str, value: str
 ) -> None:
-    found = answer(tables, language, told, question)
+    found = answered(tables, None, language, [told], question)
     assert found.values == [value]
     # It holds since that time, not since it was told.
-    assert all(one.from_us < SAID_US for one in found.words)
+    assert all(one.from_us < START for one in found.words)
 
 
 def test_where_no_time_was_told_nothing_answers_since_when(tables: FormationTables) -> None:
-    assert answer(tables, "en", "I live in Cardiff.", "Since when have I lived in Cardiff?").values == []
+    assert answered(tables, None, "en", ["I live in Cardiff."], "Since when have I lived in Cardiff?").values == []
 
 
 def test_how_long_something_is_stays_a_measure(tables: FormationTables) -> None:
-    assert answer(tables, "en", "My commute takes 40 minutes.", "How long is my commute?").values == ["40 minutes"]
+    assert answered(tables, None, "en", ["My commute takes 40 minutes."], "How long is my commute?").values == ["40 minutes"]
 
 
 def test_a_reader_is_not_asked_about_a_time_that_a_fact_tells(tables: FormationTables) -> None:
@@ -57,4 +43,4 @@ def test_a_reader_is_not_asked_about_a_time_that_a_fact_tells(tables: FormationT
         raise AssertionError(passage.words)
 
     told = "Ich wohne seit März in Köln. Ich mag Tee."
-    assert answer(tables, "de", told, "Seit wann wohne ich in Köln?", Reader(read, Trust({}))).values == ["März"]
+    assert answered(tables, read, "de", [told], "Seit wann wohne ich in Köln?").values == ["März"]

@@ -106,11 +106,10 @@ def cut_of(words: Sequence[str], value: str) -> int:
 def value_in(passage: Passage, run: Run, grammar: Grammar) -> str:
     """The value that a run of words says."""
     words = [trim(word) for word in passage.words[run.first : run.last + 1]]
-    if grammar.parser == "turkish" and "'" not in words[-1]:
-        whole = words[-1]
+    whole = words[-1]
+    if grammar.parser == "turkish" and "'" not in whole:
         words[-1] = whole[: max(2, len(whole) - run.cut)] if run.cut else whole
         return shorten(" ".join(words), grammar)
-    whole = words[-1]
     words[-1] = _CASE.sub("", whole)
     # Only one ending of case is cut off: "Selda'ya" is Selda, not "Sel".
     return value_of(words, grammar) if words[-1] == whole else shorten(" ".join(words), grammar)
