@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from span_network import PAIR, SpanReader, blocks_of, export, exported_weights
 from span_training import Example, Optimiser, Rates, batches, example_of, run, with_dropout
+from span_varying import Variations
 from transformers import AutoModel
 
 from aico_memory.bench.facts.passages import HIDDEN, MIXED, UNSAID, WHOLE, PassageSample, PassageSampler
@@ -47,6 +48,8 @@ OF_OTHERS = {WHOLE: 0.3, HIDDEN: 0.5, MIXED: 0.12, UNSAID: 0.15}
 KEPT_OUT = 8
 # Learning rates, as shares of the encoder's: of the blocks behind it, of what reads its vectors, of the embeddings of words.
 BLOCKS, HEADS, WORDS = 2.5, 4.0, 2.0
+# Tokens that stand for no word.
+SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
 
 
 def say(text: str) -> None:
@@ -77,7 +80,7 @@ def scored(model: Any, samples: Sequence[Example], grammars: Any) -> dict[str, d
     }  # fmt: skip
 
 
-def train(samples: Sequence[Example], given: argparse.Namespace, model: Any, after: Any) -> None:
+def train(samples: Sequence[Example], given: argparse.Namespace, model: Any, vary: Variations | None, after: Any) -> None:
     rng = np.random.default_rng(given.seed)
     torch.manual_seed(given.seed)
     epochs = [batches(samples, rng) for _ in range(given.epochs)]
@@ -89,7 +92,8 @@ def train(samples: Sequence[Example], given: argparse.Namespace, model: Any, aft
     for number, epoch in enumerate(epochs, 1):
         total, count, started = 0.0, 0, time.monotonic()
         for batch in epoch:
-            total += optimiser.step([samples[at] for at in batch]) * len(batch)
+            told = [samples[at] if vary is None else vary.of(samples[at]) for at in batch]
+            total += optimiser.step(told) * len(batch)
             count, done = count + len(batch), done + 1
             if done % 100 == 0:
                 speed = count / (time.monotonic() - started)
@@ -109,6 +113,14 @@ def reader_of(folder: Path, start: Path | None, blocks: int = 0) -> SpanReader:
     # What it has beyond them is new.
     model.load_state_dict({**model.state_dict(), **weights})
     return model
+
+
+def variations(samples: Sequence[Example], model: Any, tokenizer: Any, seed: int) -> Variations:
+    """Other tellings of the samples, with each other's values."""
+    words = model.encoder.embeddings.word_embeddings.weight.detach().numpy().copy()
+    vary = Variations(words, tokenizer.token_to_id("[MASK]"), [tokenizer.token_to_id(one) for one in SPECIAL], seed)
+    vary.learn(samples)
+    return vary
 
 
 def kept_out_of(streams: Sequence[Stream], recipe: Path | None) -> set[str]:
@@ -131,6 +143,9 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=2e-4, help="learning rate of the encoder")
     parser.add_argument("--words-stay", action="store_true", help="leave the embeddings of words as they are")
     parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument(
+        "--as-told", action="store_true", help="show samples as they are, not with other values and words left out"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep-out", type=Path, help="folder of a reader: keep out what it did not learn from either")
     parser.add_argument("--start", type=Path, help="weights to go on from: a checkpoint, or the folder of a reader")
@@ -170,7 +185,8 @@ def main() -> None:
         if given.checkpoint:
             torch.save(model.state_dict(), given.checkpoint)
 
-    train(learned, given, model, after)
+    vary = None if given.as_told else variations(learned, model, tokenizer, given.seed)
+    train(learned, given, model, vary, after)
     export(model, given.out, folder / TOKENIZER_FILE, {
         "data": f"{len(streams)} streams, {len(learned)} samples", "epochs": given.epochs, "seed": given.seed,
         "languages": sorted({stream.language for stream in streams}), "encoder": encoder.model,
