@@ -50,6 +50,13 @@ class RuntimeSettings(Section):
         True, description="Processes are forks of one that has loaded what they share (Linux); off: an interpreter each."
     )
     fork_seconds: float = Field(30.0, gt=0, le=600, description="A fork server silent for so long is given up, in s.")
+    fork_idle_seconds: float = Field(
+        30.0,
+        ge=0,
+        le=86_400,
+        description="A fork server that nobody asked for so long ends and gives its memory back, in s; the next process that "
+        "dies starts another; 0: it stays.",
+    )
     log_bytes: int = Field(10_000_000, ge=10_000, le=1_000_000_000, description="Size at which a log file is rotated.")
     log_files: int = Field(3, ge=1, le=100, description="Rotated files kept of each log.")
 

@@ -131,7 +131,8 @@ def test_a_killed_worker_comes_back_and_nothing_acknowledged_is_lost(make_deploy
 def test_a_killed_fork_server_costs_nobody_anything_and_a_killed_supervisor_leaves_nobody(
     make_deployment: MakeDeployment,
 ) -> None:
-    own = make_deployment()
+    # It stays, however long a slow machine takes until it is asked again.
+    own = make_deployment(AICO_MEMORY_SET__runtime__fork_idle_seconds="0")
     own.up("--only", "working,semantic,model,context")
     before, first = own.pids(), own.status()["fork_server"]
     os.kill(first, signal.SIGKILL)

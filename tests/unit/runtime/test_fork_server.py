@@ -102,6 +102,33 @@ def test_a_killed_fork_server_is_replaced_and_no_process_notices(start_superviso
     assert supervisor.wait() == 0
 
 
+def test_a_fork_server_that_nobody_asks_ends_and_comes_back_for_the_next_start(start_supervisor: StartSupervisor) -> None:
+    supervisor = start_supervisor(fork_idle_seconds=0.2)
+    supervisor.until_line("ready")
+    before = pids_of(supervisor.home)
+    for _ in range(2):
+        until(lambda: True if table_of(supervisor.home).fork_server is None else None, 120, "the fork server stays")
+        children = {child.pid for child in psutil.Process(supervisor.process.pid).children(recursive=True)}
+        assert children == set(pids_of(supervisor.home).values()), "nothing of it is left"
+        pid = restart_process(supervisor.home, "working", 120, signal.SIGKILL)
+        assert psutil.Process(pid).name() == "aico-working"
+    after = pids_of(supervisor.home)
+    assert {name: pid for name, pid in after.items() if name != "working"} == {
+        name: pid for name, pid in before.items() if name != "working"
+    }
+    supervisor.signal(signal.SIGTERM)
+    assert supervisor.wait() == 0
+    assert not any("spawned" in line for line in (supervisor.home.logs / "fork_server.log").read_text().splitlines())
+
+
+def test_a_fork_server_stays_where_it_is_told_to(start_supervisor: StartSupervisor) -> None:
+    supervisor = start_supervisor(fork_idle_seconds=0)
+    supervisor.until_line("ready")
+    first = table_of(supervisor.home).fork_server
+    restart_process(supervisor.home, "working", 120, signal.SIGKILL)
+    assert table_of(supervisor.home).fork_server == first is not None
+
+
 def test_a_fork_server_that_is_killed_while_it_forks_leaves_nothing_behind(start_supervisor: StartSupervisor) -> None:
     supervisor = start_supervisor()
     supervisor.until_line("ready")
