@@ -39,8 +39,7 @@ def fits(
     if predicate.name == "owns" and grammar.code == "de" and _done(value, grammar):
         # "Ich habe mich umentschieden."
         return False
-    if predicate.name == HOME and is_a(value, "dwelling", tables, grammar) and pattern.act == "":
-        # "I live in a shared flat": no place.
+    if predicate.name in (HOME, "location") and _no_place(predicate, pattern, value, tables, grammar):
         return False
     hollow = grammar.words["prepositions"] | grammar.words["determiners"]
     if value and grammar.parser == "english" and all(lower_in(word, grammar.code) in hollow for word in value.split()):
@@ -63,6 +62,12 @@ def fits(
         return False
     # "Until Friday I'm with my parents."
     return predicate.name != EMPLOYER or not (are_folks(value, grammar) or value[:1].isdigit())
+
+
+def _no_place(predicate: Predicate, pattern: Pattern, value: str, tables: FormationTables, grammar: Grammar) -> bool:
+    """ "Im dritten Monat", "in the second week"; "I live in a shared flat" names none either."""
+    timed = any(word in grammar.calendar.units for word in lower_in(value, grammar.code).split())
+    return timed or (predicate.name == HOME and pattern.act == "" and is_a(value, "dwelling", tables, grammar))
 
 
 def _done(value: str, grammar: Grammar) -> bool:

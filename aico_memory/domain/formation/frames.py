@@ -26,6 +26,8 @@ class Party:
     name: str = ""
     # Whether the noun was said to be the speaker's ("my"), not only "the".
     possessed: bool = False
+    # "m" or "f", where German tells by its article which pronoun may stand for them.
+    gender: str = ""
 
     @property
     def subject(self) -> str:

@@ -78,6 +78,10 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
         if gone or (frame.verb in grammar.words["deserts"] and first in ("me", "us", "mich", "uns")):
             name, single, kind = predicate_of(party.noun, tables, grammar)
             yield Found(party.owner, name, party.name, single, kind, act="end")
+            if frame.verb in grammar.words["perish"] and not is_a(party.noun, "animal", tables, grammar):
+                # Who died lives and works nowhere.
+                yield Found(party.subject, "home_city", "", True, "profile", act="end")
+                yield Found(party.subject, "employer", "", True, "profile", act="end")
             if is_a(party.noun, "animal", tables, grammar):
                 yield Found(party.owner, "pet", party.noun, False, "fact", act="end")
                 for said in (lower_in(trim(word), grammar.code) for word in frame.text.split()):

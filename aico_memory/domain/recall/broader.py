@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import is_a
@@ -100,6 +101,10 @@ def _who_does(
         root = group.predicate.split("_")[0]
         if question.language == "tr" and len(root) > 2 and any(word.startswith(root) for word in question.words):
             verb = verb | {stem for word in question.words if word.startswith(root) for stem in stems(word, "tr")}
+        if question.language == "de":
+            # "gießt" and "gießen" have no stem in common.
+            forms = (word for word in question.words if grammar.verbs.get(word) == root)
+            verb = verb | {stem for word in forms for stem in stems(word, "de")}
         if not (verb & question.stems or question.predicates.get(group.predicate, 0.0) >= 1.0):
             continue
         if stems(group.subject, question.language) & question.stems:
@@ -108,6 +113,9 @@ def _who_does(
             words = stems(one.fact.value, question.language)
             if words and (words <= question.stems or frozenset() < asked - verb <= words):
                 found.append(_named_by(one, groups))
+    left = {one.fact.corrected for one in found} - {""}
+    # "Mrs Bell moved away, now Mr Tran waters the plants": she does so no longer.
+    found = [one for one in found if normalise_fact_key(one.subject) not in left]
     leads = grammar.words["leads"]
     if len(found) > 1 and all(one.predicate in leads for one in found):
         # Whoever leads it was told last.
