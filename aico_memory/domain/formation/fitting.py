@@ -13,6 +13,8 @@ TAKEN = frozenset({"plays", "eats", "drinks", "owns", "uses", "hobby", "does"})
 PREPOSED = frozenset({"manner", "location", "time", "status", "work_mode", "progress"})
 EMPLOYER, HOME, PROJECT = "employer", "home_city", "project"
 CAR = "car"
+# Letters of a word that another one is put before ("Zweizimmerwohnung"); "Neuhaus" is a place.
+_WHOLE = 6
 _THERE = frozenset({"home", "there", "here", "everyone", "you", "past"})
 _DONE, _TITLES = ("past", "participle"), ("dr ", "dr. ", "doctor ", "prof ", "prof. ")
 _WHOM = frozenset({"him", "her", "them", "me", "us", "someone", "somebody"})
@@ -65,9 +67,13 @@ def fits(
 
 
 def _no_place(predicate: Predicate, pattern: Pattern, value: str, tables: FormationTables, grammar: Grammar) -> bool:
-    """ "Im dritten Monat", "in the second week"; "I live in a shared flat" names none either."""
-    timed = any(word in grammar.calendar.units for word in lower_in(value, grammar.code).split())
-    return timed or (predicate.name == HOME and pattern.act == "" and is_a(value, "dwelling", tables, grammar))
+    """ "Im dritten Monat"; "I live in a shared flat" names none either."""
+    words = lower_in(value, grammar.code).split()
+    if grammar.parser == "german" and any(word in grammar.calendar.units for word in words):
+        return True
+    kinds = tuple(kind for kind in tables.types["dwelling"] if len(kind) >= _WHOLE) if grammar.parser == "german" else ()
+    compound = bool(kinds and words) and words[-1].endswith(kinds)
+    return predicate.name == HOME and pattern.act == "" and (compound or is_a(value, "dwelling", tables, grammar))
 
 
 def _done(value: str, grammar: Grammar) -> bool:

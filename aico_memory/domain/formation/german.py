@@ -37,6 +37,8 @@ _FROM_WHEN = re.compile(r"\b[Vv]on (?=§\d)")
 _FINITE = re.compile("^[a-zäöüß]{3,}(?:e|t|en)$")
 _FIRST_PERSON = frozenset(["bin", "hab", "habe", "will", "muss", "kann", "mag", "darf", "weiß"])
 _ALSO_PREPOSITIONS = frozenset({"als", "während", "da"})
+# What leads since when, why and beside what something is so.
+_CIRCUMSTANCES = frozenset({"seit", "während", "trotz", "wegen"})
 _PARTS_OF_DAY = frozenset({"morgens", "mittags", "abends", "nachts", "vormittags", "nachmittags"})
 _UNREAL = frozenset(["könnte", "könnten", "würde", "würden", "sollte", "sollten", "müsste", "wäre", "hätte", "dürfte"])
 # "Statt am Dienstag ist das Training jetzt am Mittwoch": what is put aside, and what is told.
@@ -232,7 +234,7 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar, opene
                 grammar.verbs[lower(rest[-1])],
                 [word for word in rest[:-1] if lower(word) not in ("zu", "mit", "damit", "dem", "das")],
             )
-    rest = _how_last(rest)
+    rest = _how_last(rest, grammar)
     frame.verb = lemma
     frame.rest = squeeze(" ".join(word for word in rest if lower(word) not in grammar.words["reflexives"]))
     words = frame.rest.split()
@@ -260,8 +262,11 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar, opene
         frame.readings.append(" ".join([lemma, words[-1], *words[:-1]]))
 
 
-def _how_last(rest: list[str]) -> list[str]:
-    """ "Am liebsten gehe ich ins Kino": how, and no place."""
+def _how_last(rest: list[str], grammar: Grammar) -> list[str]:
+    """ "Am liebsten gehe ich ins Kino", "seit der Scheidung wohnt sie bei mir": how and since when, and no place."""
+    led = noun_phrase(rest[1:], grammar) + 1 if rest and lower(rest[0]) in _CIRCUMSTANCES else 0
+    if 1 < led < len(rest):
+        return [*rest[led:], *rest[:led]]
     how = len(rest) > 2 and lower(rest[0]) == "am" and rest[1][:1].islower() and rest[1].endswith("sten")
     return [*rest[2:], "am", rest[1]] if how else rest
 
