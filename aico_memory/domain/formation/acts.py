@@ -147,7 +147,8 @@ def _contrast(speech: Speech, grammar: Grammar) -> None:
         old, new = trim(match["old"]), trim(match["new"])
         if not old or not new or len(old.split()) > 6 or len(new.split()) > 8:
             continue
-        if grammar.parser == "german" and grammar.tenses.get(new.split()[0]) in ("present", "past") and len(new.split()) > 1:
+        clause = grammar.parser == "german" and "sondern" in match.group() and len(new.split()) > 1
+        if clause and grammar.tenses.get(new.split()[0]) in ("present", "past"):
             # "…, sondern hängt im Schuppen": a clause with a verb of its own.
             continue
         whole = match.group()

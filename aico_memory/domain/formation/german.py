@@ -200,7 +200,7 @@ def _unknown_verb(words: list[str], lowered: list[str], grammar: Grammar) -> int
     return -1 if any(lowered[at] in grammar.words[name] for name in known) or lowered[at] in grammar.tenses else at
 
 
-def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar, opened: int = 0) -> None:  # noqa: PLR0912
+def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar, opened: int = 0) -> None:  # noqa: PLR0912, PLR0915
     """The verb at the end of the bracket: participle, infinitive or prefix; `opened`: how many words stand before the verb."""
     last = lower(rest[-1]) if rest else ""
     tense = grammar.tenses.get(last, "")
@@ -215,9 +215,10 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar, opene
     elif lemma in MODALS | {WILL} and tense in ("infinitive", "both", "two") and rest[-1][:1].islower():
         frame.future = lemma == WILL
         frame.intended = lemma in ("wollen", "möchten")
-        # "Darf ich nicht mehr nehmen": it is over.
-        told = frame.negated and frame.ended
-        frame.unreal = frame.unreal or (lemma in ("sollen", "dürfen") and not told) or (lemma == "müssen" and not frame.past)
+        # "Darf ich nicht mehr essen": not to be done is no longer done.
+        barred = lemma in ("sollen", "dürfen")
+        told, frame.ended = frame.negated and frame.ended, frame.ended and not barred
+        frame.unreal = frame.unreal or (barred and not told) or (lemma == "müssen" and not frame.past)
         lemma, rest = grammar.verbs.get(last, last), rest[:-1]
         if frame.unreal and lemma == WILL:
             frame.unreal = False
@@ -240,9 +241,9 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar, opene
     words = frame.rest.split()
     frame.readings = [squeeze(f"{lemma} {frame.rest}")]
     if unknown:
-        # A verb that no table knows: its participle stands for it, too; nobody is where something was done.
-        led = lemma == BE and lower(words[0]) in grammar.words["prepositions"]
-        frame.readings = [*([] if led else frame.readings), squeeze(f"{last} {' '.join(words[:-1])}")]
+        # A verb that no table knows: its participle stands for it, too.
+        frame.readings.append(squeeze(f"{last} {' '.join(words[:-1])}"))
+        frame.done = lemma == BE
         frame.past = frame.perfect = True
     if frame.ended or frame.begun:
         # "… mit dem Joggen aufgehört": what one did is itself the thing.
@@ -253,7 +254,11 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar, opene
     if (0 < beside < len(parts) and parts[beside] not in joined) or (not beside and len(parts) < len(words)):
         # "Gegen den Blutdruck nehme ich morgens …": the object by itself, and what it is for behind it.
         frame.readings.append(" ".join([lemma, *parts[beside:], *parts[:beside]]))
-        thing = beside and (beside == opened or lower(parts[beside]) in grammar.words["determiners"])
+        thing = (
+            beside
+            and parts[0] not in ("Von", "Vom")
+            and (beside == opened or lower(parts[beside]) in grammar.words["determiners"])
+        )
         if parts and (lower(parts[0]) in INSTEAD or thing):
             # "Im Garten haben wir Bohnen angepflanzt": what is done, and where behind it.
             frame.rest = " ".join([*parts[beside:], *parts[:beside]])

@@ -140,7 +140,7 @@ def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         surface = predicate.surfaces.get(grammar.code)
         if surface is None or not (patterns := surface.starting(begin)):
             continue
-        if predicate.planned and not _may_be_to_come(frame, grammar):
+        if (predicate.planned and not _may_be_to_come(frame, grammar)) or (frame.done and predicate.name == LOCATION):
             continue
         if (
             predicate.name == TIME
@@ -314,7 +314,10 @@ def _open(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar
         name, value = frame.verb, " ".join(words[:at])
     value = shorten(cut(value, grammar), grammar)
     low = lower_in(value, grammar.code)
-    if not value or len(value.split()) > MAX_VALUE_WORDS or low in grammar.words["no_values"] or low in grammar.calendar.units:
+    if not value or len(value.split()) > MAX_VALUE_WORDS or low in grammar.words["no_values"]:
+        return
+    if grammar.parser == "german" and low in grammar.calendar.units:
+        # "Sie besuchen uns jedes Jahr": when, and nobody.
         return
     if name in tables.predicates and not tables.predicates[name].general:
         # "We named the boat Luna": nobody's name, only the verb is called like it.
