@@ -55,6 +55,7 @@ _GROUPS = (
     "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
     "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "apart_kin", "codes", "ordinals",
     "light", "which", "places", "also", "listing", "negates", "only", "not_named", "takes_object",
+    "strikes",
 )  # fmt: skip
 _MARKS = (
     "afterwards", "with_us", "has_new",
@@ -85,6 +86,7 @@ _MARKS = (
     "ever", "having", "same_days", "has_none",
     "before_that", "lifted", "instruction_topics", "which_of", "replaces",
     "untrue", "unsure", "asks_clock", "asks_day", "asks_amount", "asks_word", "thereafter",
+    "for_once",
 )  # fmt: skip
 
 

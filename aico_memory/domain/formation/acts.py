@@ -147,6 +147,10 @@ def _contrast(speech: Speech, grammar: Grammar) -> None:
         old, new = trim(match["old"]), trim(match["new"])
         if not old or not new or len(old.split()) > 6 or len(new.split()) > 8:
             continue
+        clause = grammar.parser == "german" and "sondern" in match.group() and len(new.split()) > 1
+        if clause and grammar.tenses.get(new.split()[0]) in ("present", "past"):
+            # "…, sondern hängt im Schuppen": a clause with a verb of its own.
+            continue
         whole = match.group()
         change = any(mark.search(whole) for mark in grammar.marks["no_more"])
         for mark in grammar.marks["no_more"]:  # noqa: PLW2901

@@ -271,6 +271,12 @@ def unpreposed(value: str, grammar: Grammar) -> str:
         if lower_in(words[0], grammar.code).removesuffix("s") in grammar.calendar.weekdays:
             # "samstags um 9"
             break
+        if (
+            lower_in(words[0], grammar.code) in grammar.calendar.steps
+            and lower_in(words[1], grammar.code) in grammar.calendar.units
+        ):
+            # "diese Woche am Freitag"
+            break
         words.pop(0)
     return trim(" ".join(words))
 

@@ -13,6 +13,8 @@ TAKEN = frozenset({"plays", "eats", "drinks", "owns", "uses", "hobby", "does"})
 PREPOSED = frozenset({"manner", "location", "time", "status", "work_mode", "progress"})
 EMPLOYER, HOME, PROJECT = "employer", "home_city", "project"
 CAR = "car"
+# Letters of a word that another one is put before ("Zweizimmerwohnung"); "Neuhaus" is a place.
+_WHOLE = 6
 _THERE = frozenset({"home", "there", "here", "everyone", "you", "past"})
 _DONE, _TITLES = ("past", "participle"), ("dr ", "dr. ", "doctor ", "prof ", "prof. ")
 _WHOM = frozenset({"him", "her", "them", "me", "us", "someone", "somebody"})
@@ -39,8 +41,7 @@ def fits(
     if predicate.name == "owns" and grammar.code == "de" and _done(value, grammar):
         # "Ich habe mich umentschieden."
         return False
-    if predicate.name == HOME and is_a(value, "dwelling", tables, grammar) and pattern.act == "":
-        # "I live in a shared flat": no place.
+    if predicate.name in (HOME, "location") and _no_place(predicate, pattern, value, tables, grammar):
         return False
     hollow = grammar.words["prepositions"] | grammar.words["determiners"]
     if value and grammar.parser == "english" and all(lower_in(word, grammar.code) in hollow for word in value.split()):
@@ -63,6 +64,16 @@ def fits(
         return False
     # "Until Friday I'm with my parents."
     return predicate.name != EMPLOYER or not (are_folks(value, grammar) or value[:1].isdigit())
+
+
+def _no_place(predicate: Predicate, pattern: Pattern, value: str, tables: FormationTables, grammar: Grammar) -> bool:
+    """ "Im dritten Monat"; "I live in a shared flat" names none either."""
+    words = lower_in(value, grammar.code).split()
+    if grammar.parser == "german" and any(word in grammar.calendar.units for word in words):
+        return True
+    kinds = tuple(kind for kind in tables.types["dwelling"] if len(kind) >= _WHOLE) if grammar.parser == "german" else ()
+    compound = bool(kinds and words) and words[-1].endswith(kinds)
+    return predicate.name == HOME and pattern.act == "" and (compound or is_a(value, "dwelling", tables, grammar))
 
 
 def _done(value: str, grammar: Grammar) -> bool:

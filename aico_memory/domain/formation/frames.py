@@ -26,6 +26,8 @@ class Party:
     name: str = ""
     # Whether the noun was said to be the speaker's ("my"), not only "the".
     possessed: bool = False
+    # "m" or "f", where German tells by its article which pronoun may stand for them.
+    gender: str = ""
 
     @property
     def subject(self) -> str:
@@ -56,6 +58,8 @@ class Frame:
     never: bool = False
     # "no longer", "nicht mehr", "artık … değil"
     ended: bool = False
+    # Something was done by a verb that no table knows ("ist im Krieg geflohen"): nobody is where it was.
+    done: bool = False
     # The clause starts something (started working), so the time named is its beginning.
     begun: bool = False
     # In progress ("I'm moving"), where the language says so.
@@ -100,7 +104,10 @@ def shorten(value: str, grammar: Grammar) -> str:
     words = trim(value).split()
     lead, tail = grammar.words.get("determiners", frozenset()), grammar.words.get("tails", frozenset())
     while len(words) > 1 and lower_in(words[0], grammar.code) in lead and words[0] != "A":
-        if words[-1][:1].isdigit() and lower_in(words[0], grammar.code).removesuffix("s") in grammar.calendar.weekdays:
+        if (
+            any(word[:1].isdigit() for word in words)
+            and lower_in(words[0], grammar.code).removesuffix("s") in grammar.calendar.weekdays
+        ):
             # "samstags um 9"
             break
         words.pop(0)

@@ -37,6 +37,8 @@ _FROM_WHEN = re.compile(r"\b[Vv]on (?=§\d)")
 _FINITE = re.compile("^[a-zäöüß]{3,}(?:e|t|en)$")
 _FIRST_PERSON = frozenset(["bin", "hab", "habe", "will", "muss", "kann", "mag", "darf", "weiß"])
 _ALSO_PREPOSITIONS = frozenset({"als", "während", "da"})
+# What leads since when, why and beside what something is so.
+_CIRCUMSTANCES = frozenset({"seit", "während", "trotz", "wegen"})
 _PARTS_OF_DAY = frozenset({"morgens", "mittags", "abends", "nachts", "vormittags", "nachmittags"})
 _UNREAL = frozenset(["könnte", "könnten", "würde", "würden", "sollte", "sollten", "müsste", "wäre", "hätte", "dürfte"])
 # "Statt am Dienstag ist das Training jetzt am Mittwoch": what is put aside, and what is told.
@@ -48,6 +50,8 @@ _PUT_ASIDE = re.compile(
     r"(?P<rest>(?!(?:und|oder|aber|sondern|weil|denn|dass) )[a-zäöü](?:(?! (?:und|aber) [a-zäöü])"
     r"(?:[^,.;!?]|[.,](?=\d)|(?<=\d)\.(?= (?:[a-zäöü]|Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))))*)"
 )
+# "Weise" itself is a noun, or somebody wise; "ausnahmsweise" is how.
+_ADVERBIAL = 8
 _NEGATIONS = frozenset(["nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals"])
 
 
@@ -122,7 +126,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     ):
         # "Abonniert habe ich …"
         rest = [*rest[1:], low_front]
-    _complete(frame, lemma, rest, grammar)
+    _complete(frame, lemma, rest, grammar, len(front) if rest[: len(front)] == front else 0)
     return frame if frame.verb else None
 
 
@@ -157,7 +161,7 @@ def _clean(frame: Frame, words: list[str], grammar: Grammar) -> list[str]:
             frame.ended = True
             continue
         if (
-            low in grammar.words["adverbs"]
+            (low in grammar.words["adverbs"] or (low.endswith("weise") and len(low) > _ADVERBIAL))
             and (at == 0 or word[:1].islower())
             and not (low in PREFIXES and at == len(words) - 1)
         ):
@@ -196,8 +200,8 @@ def _unknown_verb(words: list[str], lowered: list[str], grammar: Grammar) -> int
     return -1 if any(lowered[at] in grammar.words[name] for name in known) or lowered[at] in grammar.tenses else at
 
 
-def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> None:  # noqa: PLR0912
-    """The verb at the end of the bracket: participle, infinitive or prefix."""
+def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar, opened: int = 0) -> None:  # noqa: PLR0912, PLR0915
+    """The verb at the end of the bracket: participle, infinitive or prefix; `opened`: how many words stand before the verb."""
     last = lower(rest[-1]) if rest else ""
     tense = grammar.tenses.get(last, "")
     unknown = lemma in (HAVE, BE) and not tense and len(rest) > 1 and rest[-1][:1].islower() and PARTICIPLE.match(last)
@@ -211,7 +215,10 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     elif lemma in MODALS | {WILL} and tense in ("infinitive", "both", "two") and rest[-1][:1].islower():
         frame.future = lemma == WILL
         frame.intended = lemma in ("wollen", "möchten")
-        frame.unreal = frame.unreal or lemma in ("sollen", "dürfen") or (lemma == "müssen" and not frame.past)
+        # "Darf ich nicht mehr essen": not to be done is no longer done.
+        barred = lemma in ("sollen", "dürfen")
+        told, frame.ended = frame.negated and frame.ended, frame.ended and not barred
+        frame.unreal = frame.unreal or (barred and not told) or (lemma == "müssen" and not frame.past)
         lemma, rest = grammar.verbs.get(last, last), rest[:-1]
         if frame.unreal and lemma == WILL:
             frame.unreal = False
@@ -228,6 +235,7 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
                 grammar.verbs[lower(rest[-1])],
                 [word for word in rest[:-1] if lower(word) not in ("zu", "mit", "damit", "dem", "das")],
             )
+    rest = _how_last(rest, grammar)
     frame.verb = lemma
     frame.rest = squeeze(" ".join(word for word in rest if lower(word) not in grammar.words["reflexives"]))
     words = frame.rest.split()
@@ -235,6 +243,7 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     if unknown:
         # A verb that no table knows: its participle stands for it, too.
         frame.readings.append(squeeze(f"{last} {' '.join(words[:-1])}"))
+        frame.done = lemma == BE
         frame.past = frame.perfect = True
     if frame.ended or frame.begun:
         # "… mit dem Joggen aufgehört": what one did is itself the thing.
@@ -245,11 +254,26 @@ def _complete(frame: Frame, lemma: str, rest: list[str], grammar: Grammar) -> No
     if (0 < beside < len(parts) and parts[beside] not in joined) or (not beside and len(parts) < len(words)):
         # "Gegen den Blutdruck nehme ich morgens …": the object by itself, and what it is for behind it.
         frame.readings.append(" ".join([lemma, *parts[beside:], *parts[:beside]]))
-        if parts and lower(parts[0]) in INSTEAD:
+        thing = (
+            beside
+            and parts[0] not in ("Von", "Vom")
+            and (beside == opened or lower(parts[beside]) in grammar.words["determiners"])
+        )
+        if parts and (lower(parts[0]) in INSTEAD or thing):
+            # "Im Garten haben wir Bohnen angepflanzt": what is done, and where behind it.
             frame.rest = " ".join([*parts[beside:], *parts[:beside]])
     if len(words) > 1 and words[-1][:1].islower() and words[-1] not in grammar.words["prepositions"]:
         # "gegen Nüsse allergisch": what belongs to the verb may stand last.
         frame.readings.append(" ".join([lemma, words[-1], *words[:-1]]))
+
+
+def _how_last(rest: list[str], grammar: Grammar) -> list[str]:
+    """ "Am liebsten gehe ich ins Kino", "seit der Scheidung wohnt sie bei mir": how and since when, and no place."""
+    led = noun_phrase(rest[1:], grammar) + 1 if rest and lower(rest[0]) in _CIRCUMSTANCES else 0
+    if 1 < led < len(rest):
+        return [*rest[led:], *rest[:led]]
+    how = len(rest) > 2 and lower(rest[0]) == "am" and rest[1][:1].islower() and rest[1].endswith("sten")
+    return [*rest[2:], "am", rest[1]] if how else rest
 
 
 def _infinitive(frame: Frame, words: list[str], lowered: list[str], grammar: Grammar, before: Frame | None) -> Frame | None:

@@ -48,7 +48,9 @@ def names_beside(names: list[str], words: list[str], at: int, end: int, verb: st
         # "Ich kaufe meiner Mutter (Ulla) Blumen"
         named = verb in _TO_SOMEBODY or len(names) > 1 or behind in grammar.words["determiners"]
         return names[:1] if named else []
-    if led and len(names) == 1 and not behind and (verb in _DONE_WITH or verb in grammar.words["doings"]):
+    # "Ich spiele Tischtennis mit meinem Bruder Tim": what is done has been said.
+    said = at > 1 and words[at - 2][:1].isupper()
+    if led and len(names) == 1 and not behind and not said and (verb in _DONE_WITH or verb in grammar.words["doings"]):
         # "Ich spiele mit meinem Bruder Schach"
         return []
     return names

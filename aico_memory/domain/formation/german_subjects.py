@@ -30,6 +30,9 @@ def subject_of(
             return Party(), ["mit", *front[:-2], *middle]
         if low in grammar.words["subjects"] and (len(front) == 1 or not front[1][:1].isupper()):
             return read_party(front[0], grammar, party), front[1:] + middle
+        if COMMA in front:
+            # "Vergiss das alte Passwort, jetzt gilt …": two clauses, of which one has no verb that is known.
+            return NOBODY, middle
         if low not in grammar.words["prepositions"]:
             return read_party(" ".join(front), grammar, party), middle
     length = without_object(middle, noun_phrase(middle, grammar), lemma, grammar)
@@ -68,8 +71,11 @@ def noun_phrase(words: list[str], grammar: Grammar) -> int:
         while at < len(words) - 1 and words[at][:1].islower() and words[at].endswith(("e", "en", "er", "es")):
             at += 1
     if at < len(words) and words[at][:1].isupper():
-        relation = lower(words[at]) in grammar.relations
+        relation = lower(words[at]) in grammar.relations or lower(words[at]) in grammar.words["titles"]
         at += 1
+        while at < len(words) - 1 and lower(words[at]) in grammar.words["titles"] and words[at + 1][:1].isupper():
+            # "Frau Dr. Behrens"
+            at += 1
         if relation and at < len(words) and words[at][:1].isupper():
             at += 1
         return at

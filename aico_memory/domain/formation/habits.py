@@ -148,6 +148,17 @@ def _departure(
         yield Found(trip.value.casefold(), TIME, when, True, "fact", temporal=True)
 
 
+def day_fallen(frame: Frame, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar) -> str:
+    """The day of the week on which something is called off: "thursdays" for good, "thursday" once; else empty."""
+    for number in frame.times:
+        for word in lower_in(raw[number], grammar.code).split():
+            day = next((one for one in (trim(word), trim(word).removesuffix("s")) if one in grammar.calendar.weekdays), "")
+            if day:
+                again = phrases[number].kind == HABIT or frame.verb in grammar.words["strikes"]
+                return f"{day}s" if again else day
+    return ""
+
+
 def thing_of(frame: Frame, grammar: Grammar) -> str:
     """What is done, without where and with whom ("go to the gym": the gym)."""
     reading = frame.readings[0].removeprefix(frame.verb) if grammar.code == "tr" else frame.rest

@@ -59,6 +59,7 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
         # "Unser Hund Balu ist gestorben."
         name, single, kind = predicate_of(party.noun, tables, grammar)
         yield Found(party.owner, name, party.name, single, kind, act="end")
+        yield from _nowhere(frame, tables, grammar)
         if is_a(party.noun, "animal", tables, grammar):
             yield Found(party.owner, "pet", party.noun, False, "fact", act="end")
         return
@@ -78,6 +79,7 @@ def losses(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[
         if gone or (frame.verb in grammar.words["deserts"] and first in ("me", "us", "mich", "uns")):
             name, single, kind = predicate_of(party.noun, tables, grammar)
             yield Found(party.owner, name, party.name, single, kind, act="end")
+            yield from _nowhere(frame, tables, grammar)
             if is_a(party.noun, "animal", tables, grammar):
                 yield Found(party.owner, "pet", party.noun, False, "fact", act="end")
                 for said in (lower_in(trim(word), grammar.code) for word in frame.text.split()):
@@ -108,6 +110,13 @@ def _who_moved_out(frame: Frame, first: str, grammar: Grammar) -> list[str]:
     if pair and pair.group().casefold() == party.subject:
         return [pair["a"], pair["b"]]
     return [party.name] if party.name and not party.noun else []
+
+
+def _nowhere(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
+    """Who died lives and works nowhere."""
+    if frame.verb in grammar.words["perish"] and not is_a(frame.subject.noun, "animal", tables, grammar):
+        yield Found(frame.subject.subject, "home_city", "", True, "profile", act="end")
+        yield Found(frame.subject.subject, "employer", "", True, "profile", act="end")
 
 
 def _over(noun: str, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:

@@ -28,7 +28,7 @@ from aico_memory.domain.formation.german_names import names_beside
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Pattern, Predicate
 from aico_memory.domain.formation.kinds_of_things import is_a
 from aico_memory.domain.formation.losses import FEES, ended_noun, losses
-from aico_memory.domain.formation.standing import counted, progress_of
+from aico_memory.domain.formation.standing import counted, is_their_sum, progress_of
 from aico_memory.domain.formation.together import of_a_pair
 from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
 from aico_memory.domain.formation.values import separate
@@ -59,7 +59,8 @@ def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, gr
     main = main or _specific(list(_patterns(frame, phrases, tables, grammar)), tables)
     if not main:
         main = list(_open(frame, phrases, tables, grammar))
-    return found + [_typed(one, tables, grammar) for whole in main for one in separate(whole, tables, grammar)]
+    told = [_typed(one, tables, grammar) for whole in main for one in separate(whole, tables, grammar)]
+    return found + (told[1:] if is_their_sum(told, found, tables, grammar) else told)
 
 
 def _specific(found: list[Found], tables: FormationTables) -> list[Found]:
@@ -139,7 +140,7 @@ def _patterns(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         surface = predicate.surfaces.get(grammar.code)
         if surface is None or not (patterns := surface.starting(begin)):
             continue
-        if predicate.planned and not _may_be_to_come(frame, grammar):
+        if (predicate.planned and not _may_be_to_come(frame, grammar)) or (frame.done and predicate.name == LOCATION):
             continue
         if (
             predicate.name == TIME
@@ -312,7 +313,11 @@ def _open(frame: Frame, phrases: Sequence[str], tables: FormationTables, grammar
     else:
         name, value = frame.verb, " ".join(words[:at])
     value = shorten(cut(value, grammar), grammar)
-    if not value or len(value.split()) > MAX_VALUE_WORDS or lower_in(value, grammar.code) in grammar.words["no_values"]:
+    low = lower_in(value, grammar.code)
+    if not value or len(value.split()) > MAX_VALUE_WORDS or low in grammar.words["no_values"]:
+        return
+    if grammar.parser == "german" and low in grammar.calendar.units:
+        # "Sie besuchen uns jedes Jahr": when, and nobody.
         return
     if name in tables.predicates and not tables.predicates[name].general:
         # "We named the boat Luna": nobody's name, only the verb is called like it.

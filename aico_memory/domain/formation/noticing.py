@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from aico_memory.domain.formation.acts import Speech
 from aico_memory.domain.formation.attributes import TIME, Found, restore
@@ -42,8 +43,10 @@ def by_now(grammar: Grammar, sentence: str) -> bool:
     said = lower_in(sentence, grammar.code).split()
     if not grammar.words["ordinals"].isdisjoint(said):
         return False
-    if grammar.parser == "german" and "auch" in said:
-        # "Neuerdings gehe ich auch rudern" adds one.
+    if grammar.parser == "german" and (
+        "auch" in said or any(one == "noch" and two.startswith("ein") for one, two in pairwise(said))
+    ):
+        # "Neuerdings gehe ich auch rudern", "wir haben jetzt noch eine Katze" adds one.
         return False
     return any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["by_now"])
 

@@ -15,6 +15,7 @@ _SHORT = 3
 # Whom nothing is said of that could be kept.
 NOBODY = Party(owner="")
 
+_FEMININE = frozenset({"meine", "unsere", "eine", "seine", "ihre", "deine"})
 _OF_MINE = frozenset({"meines", "meiner", "meinem", "unseres", "unserer", "unserem"})
 
 
@@ -29,11 +30,27 @@ def read_party(phrase: str, grammar: Grammar, last: Party | None) -> Party:
         # "for multimedia issues this page you": nobody that facts could be kept of.
         return NOBODY
     party = _read(phrase, grammar, last)
+    if grammar.parser == "german" and words and words[0] not in grammar.words["subjects"] - grammar.words["determiners"]:
+        party = replace(party, gender=_gender(words[0], party, grammar))
     owner = grammar.synonyms.get(party.owner, party.owner)
     if owner in grammar.relations:
         # "My mum's bank" is that of the mother.
         party = replace(party, owner=owner)
     return replace(party, noun=grammar.synonyms[party.noun]) if party.noun in grammar.synonyms else party
+
+
+def _gender(first: str, party: Party, grammar: Grammar) -> str:
+    """What an article tells of somebody in German; of an animal "sie" and "er" go by its name as well."""
+    if party.noun in grammar.collectives.get("haustiere", ()) or not (party.noun or party.name):
+        return ""
+    if first in ("der", "herr"):
+        return "m"
+    return "f" if first in ("die", "frau", *_FEMININE) else ""
+
+
+def may_mean(pronoun: str, party: Party) -> bool:
+    """Whether a German pronoun may stand for whom the party names."""
+    return {"er": "f", "sie": "m"}.get(pronoun, "-") != party.gender
 
 
 def mentioned(sentence: str, grammar: Grammar, fresh: bool = False) -> Party | None:
@@ -82,6 +99,9 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:  # noqa: 
             and not _may_be_somebody(last, grammar)
         ):
             # "The flowers have passed to Agnes. She's eighty": that is said of no flowers.
+            return NOBODY
+        if last is not None and grammar.parser == "german" and not may_mean(lowered[0], last):
+            # "Der Tierarzt hat angerufen. Sie …": somebody else.
             return NOBODY
         return last if last is not None else Party(owner="", noun="")
     owner, possessed, definite = SPEAKER, False, False
@@ -164,6 +184,9 @@ def _owned(words: list[str], lowered: list[str], owner: str, possessed: bool, gr
     ):
         # "Bens Geburtstag"
         return Party(owner=lowered[0][:-1], noun=lowered[1], possessed=True)
+    if grammar.code == "de" and not possessed and owner == SPEAKER and len(words) > 1 and lowered[0] in grammar.words["titles"]:
+        # "Frau Kühn hat eine neue Nummer": nobody's wife.
+        return Party(owner=SPEAKER, name=" ".join(words))
     relation = next((at for at, word in enumerate(lowered) if word in grammar.relations), -1)
     plain = grammar.relations.keys() | grammar.words["tongues"]
     names = [word for word in words if word[:1].isupper() and lower_in(word, grammar.code) not in plain]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from aico_memory.domain.formation.attributes import ATTRIBUTE, Found, predicate_of
 from aico_memory.domain.formation.frames import Frame
@@ -47,6 +47,16 @@ def counted(frame: Frame, tables: FormationTables, grammar: Grammar) -> Iterator
             if kind := next((found for noun in named if (found := counted_kind(noun, tables, grammar))), ""):
                 yield Found(frame.subject.subject, f"{COUNT}{kind}", tokens[at], True, "fact")
                 break
+
+
+def is_their_sum(told: Sequence[Found], counts: Sequence[Found], tables: FormationTables, grammar: Grammar) -> bool:
+    """ "I have two bikes, a racer and a tandem": whether the first only counts those that are named behind it."""
+    for one in counts if len(told) > 2 else ():
+        number = int(one.value) if one.value.isdigit() else grammar.calendar.numbers.get(lower_in(one.value, grammar.code), 0)
+        kind = counted_kind(lower_in(told[0].value, grammar.code), tables, grammar)
+        if one.predicate == f"{COUNT}{kind}" and number == len(told) - 1:
+            return True
+    return False
 
 
 def _own(words: list[str], grammar: Grammar) -> str:

@@ -17,7 +17,7 @@ from aico_memory.domain.formation.elliptic import elliptic
 from aico_memory.domain.formation.formed import NEWEST, FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.habits import same_days, times_of, with_habits, without_names
+from aico_memory.domain.formation.habits import day_fallen, same_days, times_of, with_habits, without_names
 from aico_memory.domain.formation.in_parts import read_in_parts
 from aico_memory.domain.formation.judging import (
     is_only_planned,
@@ -27,7 +27,7 @@ from aico_memory.domain.formation.judging import (
     plan_of,
     put_aside,
     unsettled,
-)
+)  # fmt: skip
 from aico_memory.domain.formation.lower_case import with_names
 from aico_memory.domain.formation.naming import name_facts, object_key
 from aico_memory.domain.formation.noticing import (
@@ -55,9 +55,9 @@ from aico_memory.domain.formation.parties import is_somebody, mentioned
 from aico_memory.domain.formation.plainer import MAX_CHARACTERS, PARSERS, plainer
 from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
-from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
+from aico_memory.domain.formation.succession import Statements, may_be_meant, meant_by_pronoun, note_what_is_over, succeeded
 from aico_memory.domain.formation.turkish_context import spelled
-from aico_memory.domain.formation.validity import end_of_named_day, validity_of
+from aico_memory.domain.formation.validity import end_of_named_day, validity_of, weeks_of_days, with_holders
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, is_value, lower_in, sentences, squeeze
 from aico_memory.domain.memory import OPEN
@@ -65,6 +65,8 @@ from aico_memory.domain.memory import OPEN
 MAX_SENTENCES = 40
 _WORDS = re.compile(r"[^\W\d_]+")
 RETURNED = "returned"
+# Whom one has or has got is spoken of next ("I have a girlfriend now! Her name is …", "Wir haben eine Ziege bekommen, sie …").
+_HAD = frozenset({"owns", "bekommen", "kaufen", "adoptieren", "holen"})
 # Phrases of time that say how long, never when.
 BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
 
@@ -92,7 +94,8 @@ def _spoken_of(
         return None
     for earlier in reversed(recent[-3:]):
         party = read_statements(earlier, grammar, tables, said_at_us, zone).last_party
-        if party is not None and (party.name or party.noun in grammar.relations):
+        meant = party is not None and may_be_meant(text, party, grammar)
+        if party is not None and meant and (party.name or party.noun in grammar.relations):
             # Who she is has been said already.
             return replace(party, noun="", owner="user") if party.name else party
     return None
@@ -119,8 +122,8 @@ def _sentence(  # noqa: PLR0912, PLR0915
         result.strong = True
         if speech.corrected:
             result.facts.append(taken_back(speech.corrected, tables, grammar, said_at_us, sentence))
-            return
-        result.facts.extend(_taken_back(result, grammar, tables, said_at_us, zone, recent, sentence))
+        else:
+            result.facts.extend(_taken_back(result, grammar, tables, said_at_us, zone, recent, sentence))
         return
     question = speech.text.endswith("?")
     phrases = find_times(lower_in(speech.text, grammar.code), grammar.calendar, grammar.code, said_at_us, zone)
@@ -128,7 +131,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
     ends, later = told_after(speech.text, phrases, grammar)
     if later:
         speech.text, phrases = speech.text[:ends], [phrase for phrase in phrases if phrase.end <= ends]
-    held = _hold(speech.text, phrases)
+    held = with_holders(speech.text, phrases)
     before_that = partial(_earlier, result, grammar, tables, said_at_us, zone, recent)
     raw = [speech.text[phrase.start : phrase.end] for phrase in phrases]
     if speech.act == "correct" and speech.elliptic and speech.elliptic != speech.text and is_value(speech.elliptic):
@@ -157,13 +160,15 @@ def _sentence(  # noqa: PLR0912, PLR0915
             found_any = True
             continue
         clause = spelled_out(clause, result.facts[before_facts:], grammar)  # noqa: PLW2901
-        frame = parser.parse(squeeze(clause), grammar, result.last_party, before)
+        frame = parser.parse(squeeze(clause), grammar, meant_by_pronoun(clause, result, grammar), before)
         if frame is None:
             continue
         frame.ended = frame.ended or ended
         frame.negated = frame.negated or ended or speech.untrue
         frame.never, frame.perfect = frame.never or speech.untrue, frame.perfect or speech.untrue
         frame.bounds = frozenset(number for number in frame.times if phrases[number].kind in BOUNDING)
+        if any(mark.search(sentence) for mark in grammar.marks["for_once"]):
+            frame.bounds |= weeks_of_days(frame, phrases, said_at_us)
         if frame.times or grammar.parser == "english":
             known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-3:]))
             frame.subject = thing_timed(frame, chain([result.facts], known), grammar) or frame.subject
@@ -184,7 +189,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         elif is_somebody(frame.subject, grammar) and (name := called(frame, facts, tables)):
             # "My girlfriend is called Mia, she is a teacher."
             result.last_party = frame.subject = replace(frame.subject, noun="", owner="user", name=name)
-        elif who := next((fact.value for fact in facts if fact.predicate == "owns" and fact.act == "assert"), ""):
+        elif who := next((fact.value for fact in facts if fact.predicate in _HAD and fact.act == "assert"), ""):
             noun = lower_in(who, grammar.code)
             if noun in grammar.relations or noun.split()[-1] in grammar.relations:
                 # "I have a girlfriend now! Her name is Alba."
@@ -225,15 +230,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
     result.strong = result.strong or speech.act in ("correct", "retract") or speech.explicit
 
 
-def _hold(text: str, phrases: Sequence[TimePhrase]) -> str:
-    parts, at = [], 0
-    for number, phrase in enumerate(phrases):
-        parts += [text[at : phrase.start], f" §{number} "]
-        at = phrase.end
-    return squeeze("".join([*parts, text[at:]]))
-
-
-def _facts(  # noqa: PLR0912
+def _facts(  # noqa: PLR0912, PLR0915
     frame: Frame, speech: Speech, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
     tables: FormationTables, said_at_us: int, sentence: str, result: Statements, recent: Sequence[str],
 ) -> list[FormedFact]:  # fmt: skip
@@ -265,6 +262,8 @@ def _facts(  # noqa: PLR0912
     ):
         result.facts.append(unsettled("end", thing, object_key(thing, grammar), grammar, said_at_us, sentence))
         return result.facts[-1:]
+    off = any(found.predicate == TIME and found.act == "end" and not found.value for found in named)
+    day = day_fallen(frame, phrases, raw, grammar) if off else ""
     for found in (*named, *times_of(named, frame, phrases, raw, grammar)):
         fresh = found.predicate not in tables.predicates or found.predicate in ("eats", "drinks", "owns")
         if not left and not found.single_valued and fresh and found.act == "" and by_now(grammar, sentence):
@@ -295,8 +294,12 @@ def _facts(  # noqa: PLR0912
                 # It takes the place of any other day, too.
                 left = fact.corrected or NEWEST if fact.act == "assert" else fact.corrected
                 fact = replace(fact, valid_until_us=gone, temporal_type="time_bounded", corrected=left)  # noqa: PLW2901
-            made.append(fact)
-            result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
+            if day and fact.predicate == TIME:
+                fact = replace(fact, value=day, object_key=day, corrected=day)  # noqa: PLW2901
+            if not day or fact.predicate == TIME:
+                # "Thursdays there's no training": nothing else is over.
+                made.append(fact)
+                result.trace.append(f"{fact.act} ({fact.subject}, {fact.predicate}, {fact.value})")
     if is_only_planned(frame, made):
         del result.trace[len(result.trace) - len(made) :]
         result.plans.append(plan_of(frame, phrases, raw, grammar, said_at_us, sentence, tables.form.foresight_days))
@@ -331,14 +334,9 @@ def _earlier(
 
 
 def _taken_back(
-    result: Statements,
-    grammar: Grammar,
-    tables: FormationTables,
-    said_at_us: int,
-    zone: str,
-    recent: Sequence[str],
+    result: Statements, grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str],
     sentence: str,
-) -> list[FormedFact]:
+) -> list[FormedFact]:  # fmt: skip
     before = _earlier(result, grammar, tables, said_at_us, zone, recent)
     if not before:
         return [unsettled("retract", "", "", grammar, said_at_us, sentence)]

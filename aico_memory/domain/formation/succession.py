@@ -9,6 +9,7 @@ from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import alike
 from aico_memory.domain.formation.naming import object_key
+from aico_memory.domain.formation.parties import may_mean
 from aico_memory.domain.formation.wording import lower_in, trim
 from aico_memory.domain.memory import OPEN
 
@@ -29,6 +30,8 @@ class Statements:
     # A correction or retraction was heard, or something to be remembered.
     strong: bool = False
     last_party: Party | None = None
+    # Whom the message spoke of, the newest last.
+    spoken: list[Party] = field(default_factory=list)
     # The act that a sentence before announced for this one.
     pending: str = ""
     # Names of what is told to be over or gone, in the words in which it was said ("Dr. Haddad retired").
@@ -37,6 +40,25 @@ class Statements:
     text: str = ""
     # Somebody moved, without a word of where to.
     moved: bool = False
+
+
+def may_be_meant(text: str, party: Party, grammar: Grammar) -> bool:
+    """Whether a pronoun of the text may stand for somebody, by what an article has told of them."""
+    pronouns = [word for word in lower_in(text, grammar.code).split() if word in ("er", "sie")]
+    return grammar.parser != "german" or not pronouns or any(may_mean(one, party) for one in pronouns)
+
+
+def meant_by_pronoun(clause: str, result: Statements, grammar: Grammar) -> Party | None:
+    """Whom a pronoun of the clause stands for: in German the last one spoken of whose article goes with it."""
+    party = result.last_party
+    if grammar.parser != "german" or party is None:
+        return party
+    if party not in result.spoken:
+        result.spoken.append(party)
+    pronoun = next((word for word in lower_in(clause, grammar.code).split() if word in ("er", "sie")), "")
+    if not pronoun or may_mean(pronoun, party):
+        return party
+    return next((one for one in reversed(result.spoken) if may_mean(pronoun, one)), party)
 
 
 def note_what_is_over(result: Statements, frame: Frame, grammar: Grammar) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.when import HABIT, TimePhrase
+from aico_memory.domain.formation.wording import squeeze
 from aico_memory.domain.memory import OPEN
 
 _DAY_US = 86_400_000_000
@@ -26,6 +27,15 @@ class Validity:
     bounded: bool = False
 
 
+def with_holders(text: str, phrases: Sequence[TimePhrase]) -> str:
+    """The text with a holder in the place of each phrase of time."""
+    parts, at = [], 0
+    for number, phrase in enumerate(phrases):
+        parts += [text[at : phrase.start], f" §{number} "]
+        at = phrase.end
+    return squeeze("".join([*parts, text[at:]]))
+
+
 def end_of_named_day(value: str, frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar) -> int:
     """When "tomorrow" is over, of a time that is told by it; OPEN where the value names no day that goes with the day."""
     said = value.casefold()
@@ -36,6 +46,15 @@ def end_of_named_day(value: str, frame: Frame, phrases: Sequence[TimePhrase], sa
         if any(f"{phrases[number].phrase} ".startswith(f"{day} ") for day in days)
     ]
     return max((end for end in ends if end > said_at_us), default=OPEN)
+
+
+def weeks_of_days(frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int) -> frozenset[int]:
+    """ "Just this week it's on Friday": the spans of now beside a day, which bound how long that day holds."""
+    spans = {number: phrases[number].future for number in frame.times if phrases[number].kind == "at"}
+    days = [number for number, span in spans.items() if span[1] - span[0] <= _DAY_US * 1.1]
+    return frozenset(
+        number for number, span in spans.items() if days and number not in days and span[0] <= said_at_us < span[1]
+    )
 
 
 def validity_of(  # noqa: PLR0912

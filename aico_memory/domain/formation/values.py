@@ -50,6 +50,10 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterato
             yield replace(found, value=shorten(place, grammar), single_valued=False, left=left)
         return
     if found.single_valued or (found.predicate not in tables.predicates and ":" not in found.predicate):
+        if not found.single_valued and grammar.parser == "german" and (listed := _nouns_listed(found.value, grammar)):
+            # "Sie unterrichtet Mathe und Physik"
+            yield from (replace(found, value=one) for one in listed)
+            return
         # What stands behind a comma is said beside it.
         yield replace(found, value=shorten(first_of(found.value), grammar))
         return
@@ -75,6 +79,13 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterato
             yield replace(found, value=part)
 
 
+def _nouns_listed(value: str, grammar: Grammar) -> list[str]:
+    """The members of a German list of bare nouns; empty where it is none."""
+    parts = [shorten(part, grammar) for part in _LISTS.split(value)]
+    bare = all(part[:1].isupper() and " " not in part for part in parts)
+    return parts if len(parts) > 1 and bare and _JOINED.search(value) else []
+
+
 def _when_only(value: str, grammar: Grammar) -> str:
     """ "every second Wednesday at Hannah's": without where or with whom, behind the last word of time."""
     words = value.split()
@@ -85,6 +96,18 @@ def _when_only(value: str, grammar: Grammar) -> str:
         named = any(low.removesuffix("s") in known for known in (calendar.weekdays, calendar.months, calendar.units))
         return named or any(letter.isdigit() for letter in low) or low in calendar.days
 
+    def led_away(at: int) -> bool:
+        """Whether what stands there leads to a place ("um 7:12 Uhr von Gleis 3")."""
+        leads = (
+            at
+            and lower_in(words[at], grammar.code) in grammar.words["prepositions"]
+            and any(map(of_time, words[max(0, at - 2) : at]))
+        )
+        behind = words[at + 1 : at + 2]
+        return bool(leads and behind and behind[0][:1].isupper() and not of_time(behind[0]))
+
+    if away := next((at for at in range(1, len(words) - 1) if led_away(at)), 0):
+        words = words[:away]
     last = max((at for at, word in enumerate(words) if of_time(word)), default=len(words))
     beside = next(
         (

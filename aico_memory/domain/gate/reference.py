@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import NEWEST, SPEAKER, FormedFact
 from aico_memory.domain.gate.statement import CLOSING, Known, Statement
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.matching import equal_object, same_head, same_object
-from aico_memory.domain.recall.timeline import GIVEN_UP, MEMBERSHIPS, THINGS
+from aico_memory.domain.recall.amounts import same_quantity
+from aico_memory.domain.recall.days_kept import names_a_day, on_its_days, without_day
+from aico_memory.domain.recall.matching import clipped, equal_object, same_head, same_object
+from aico_memory.domain.recall.timeline import THINGS, TIME
+from aico_memory.domain.recall.what_ends import GIVEN_UP, MEMBERSHIPS
 
 # Predicates so general that an end of them ("I sold the X") may mean any other with that object.
 LOOSE: Final = frozenset({"owns", "uses"})
@@ -27,7 +31,10 @@ def referred(new: Statement, stored: Sequence[Known]) -> Statement:
     """The statement in terms of what is stored; unchanged where nothing stored is meant."""
     items = [one for one in stored if _may_be_meant(one, new)]
     fact = _in_full(_of_known_subject(new.fact, items), items)
-    if fact.act == "assert":
+    fact = _on_its_days(same_quantity(fact, lambda subject, predicate: _kept(subject, predicate, items)), items)
+    if names_a_day(fact):
+        fact = _day_fallen(fact, items)
+    elif fact.act == "assert":
         fact = _left_behind(_of_pupil(fact, items), items)
     elif fact.act == "correct":
         fact = _corrected(fact, items, new.said_at_us)
@@ -52,7 +59,7 @@ def _of_known_subject(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
     alike = [
         one for one in sorted(known)
         if same_object(one, fact.subject, fact.language) or same_head(one, fact.subject, fact.language)
-    ]  # fmt: skip
+    ] or [one for one in sorted(known) if clipped(fact.subject, one)]  # fmt: skip
     return replace(fact, subject=alike[0]) if len(alike) == 1 else fact
 
 
@@ -64,6 +71,28 @@ def _in_full(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
         return fact
     longer = [one for one in theirs if one.startswith(f"{kind}:") and one.endswith(f" {noun}")]
     return replace(fact, predicate=longer[0]) if len(longer) == 1 else fact
+
+
+def _kept(subject: str, predicate: str, items: Sequence[Known]) -> list[Known]:
+    return [one for one in items if (one.subject, one.predicate) == (subject, predicate) and one.memory.status == "active"]
+
+
+def _on_its_days(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
+    """ "It's at seven now", of what is on Wednesdays at eight."""
+    kept = _kept(fact.subject, fact.predicate, items) if fact.predicate == TIME and fact.act != "end" else []
+    value = on_its_days(fact.value, _newest(kept).value) if kept else fact.value
+    return fact if value == fact.value else replace(fact, value=value, object_key=normalise_fact_key(value))
+
+
+def _day_fallen(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
+    """ "Thursdays there's no training any more": what is left of its days takes their place."""
+    kept = _kept(fact.subject, fact.predicate, items)
+    left = without_day(_newest(kept).value, fact.value) if kept else None
+    if left is None:
+        return fact
+    if not left:
+        return replace(fact, corrected=_newest(kept).object_key)
+    return replace(fact, act="assert", value=left, object_key=normalise_fact_key(left), corrected=_newest(kept).object_key)
 
 
 def _of_pupil(fact: FormedFact, items: Sequence[Known]) -> FormedFact:

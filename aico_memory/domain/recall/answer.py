@@ -19,6 +19,7 @@ from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.named import another_thing, noun_score, verb_score
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
 from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.sorts import of_another_sort
 from aico_memory.domain.recall.subjects import known_by_name, names_a_stranger, names_a_thing, subjects_of
 from aico_memory.domain.recall.timeline import ATTRIBUTE, Held, at
 from aico_memory.domain.recall.yes_no import decided, names
@@ -117,6 +118,7 @@ def recalled(  # noqa: PLR0912
         answer = _fallen_back(best, question, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
     answer = uncontradicted(answer, held, at_us, tables)
     answer = still_done(liked_to_do(answer, question, tables), question, held, at_us)
+    answer = [one for one in answer if not of_another_sort(one, question, tables.grammars[question.language])]
     return Recalled(_narrowed(answer, best, question, tables), best.held)
 
 

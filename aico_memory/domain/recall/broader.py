@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import is_a
 from aico_memory.domain.formation.standing import COUNT, kinds_named
 from aico_memory.domain.formation.wording import lower_in
+from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.doings import asks_for_work
 from aico_memory.domain.recall.groups import Group
 from aico_memory.domain.recall.matching import stems
@@ -100,6 +102,10 @@ def _who_does(
         root = group.predicate.split("_")[0]
         if question.language == "tr" and len(root) > 2 and any(word.startswith(root) for word in question.words):
             verb = verb | {stem for word in question.words if word.startswith(root) for stem in stems(word, "tr")}
+        if question.language == "de":
+            # "gießt" and "gießen" have no stem in common.
+            forms = [word for word in question.words if _is_form(word, root, question, grammar)]
+            verb = verb | {stem for word in forms for stem in stems(word, "de")}
         if not (verb & question.stems or question.predicates.get(group.predicate, 0.0) >= 1.0):
             continue
         if stems(group.subject, question.language) & question.stems:
@@ -108,11 +114,21 @@ def _who_does(
             words = stems(one.fact.value, question.language)
             if words and (words <= question.stems or frozenset() < asked - verb <= words):
                 found.append(_named_by(one, groups))
+    left = {one.fact.corrected for one in found} - {""}
+    # "Mrs Bell moved away, now Mr Tran waters the plants": she does so no longer.
+    found = [one for one in found if normalise_fact_key(one.subject) not in left]
     leads = grammar.words["leads"]
     if len(found) > 1 and all(one.predicate in leads for one in found):
         # Whoever leads it was told last.
         return [max(found, key=lambda one: (one.statement.said_at_us, one.statement.order))]
     return found
+
+
+def _is_form(word: str, root: str, question: Question, grammar: Grammar) -> bool:
+    """Whether a German word is a form of the verb, its particle apart ("passt … auf")."""
+    verb = grammar.verbs.get(word, "")
+    particle = root.removesuffix(verb) if verb else root
+    return bool(verb) and root.endswith(verb) and (not particle or particle in question.words)
 
 
 def _named_by(one: Held, groups: Sequence[Group]) -> Held:
@@ -184,6 +200,12 @@ def _preferred(
     return [max(held, key=lambda one: (one.from_us, one.statement.said_at_us, one.statement.order))] if held else []
 
 
+def _then(held: Sequence[Held], question: Question, at_us: int) -> list[Held]:
+    """What held then; of what was so once, what is over."""
+    once = question.former and question.at_us == OPEN
+    return [one for one in held if one.until_us <= at_us] if once else at(held, at_us)
+
+
 def _sports(
     question: Question, groups: Sequence[Group], about: frozenset[str], at_us: int, tables: FormationTables
 ) -> list[Held]:
@@ -194,7 +216,7 @@ def _sports(
         group for group in groups
         if group.predicate in SPORTS and (group.subject in about if about or question.relations else group.subject == SPEAKER)
     ]  # fmt: skip
-    held = [one for group in mine for one in at(group.held, at_us)]
+    held = [one for group in mine for one in _then(group.held, question, at_us)]
     held = [one for one in held if not is_a(one.fact.value, "instrument", tables, grammar)]
     known = [one for one in held if one.predicate == SPORTS[0] or is_a(one.fact.value, "sport", tables, grammar)]
     return list({one.fact.object_key: one for one in known or held}.values())

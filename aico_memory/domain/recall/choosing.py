@@ -13,7 +13,7 @@ from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.matching import same_object
 from aico_memory.domain.recall.mirrored import Mirrored, Utterance, mirrored
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHO, Slot, is_relation
+from aico_memory.domain.recall.slots import AMOUNT, CLOCK, WHEN, WHO, Slot, is_relation
 from aico_memory.domain.recall.timeline import Held
 
 # From this score on a question's wording means a predicate.
@@ -30,8 +30,23 @@ def by_wording(
     """
     if slot is None:
         return []
+    if slot.kind in (WHEN, CLOCK):
+        said = [one for one in said if not tells_an_exception(one.text, grammar)]
     mirror = mirrored(slot, question.past, grammar, said, at_us)
     return mirror if _is_better(mirror, facts, held, question, slot, grammar, at_us) else []
+
+
+def tells_an_exception(text: str, grammar: Grammar) -> bool:
+    """Whether a message tells when something is for once, or that it is cancelled: no such time is that of the thing."""
+    if any(mark.search(text) for mark in grammar.marks["for_once"]):
+        return True
+    words = [trim(word) for word in lower_in(text, grammar.code).split()]
+    verbs = {grammar.verbs[word] for word in words if word in grammar.verbs}
+    cancels = grammar.words["cancels"]
+    # "Fällt … aus"
+    return grammar.parser == "german" and any(
+        one in cancels or any(f"{particle}{one}" in cancels for particle in words) for one in verbs
+    )
 
 
 def _is_better(

@@ -21,7 +21,7 @@ from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_value
 from aico_memory.domain.recall.reading.pool import worth_reading
 from aico_memory.domain.recall.reading.trust import DENIED, READ, RULES, SILENCE, Case, Trust, features_of, taken_back
 from aico_memory.domain.recall.segments import segments_of
-from aico_memory.domain.recall.since import SINCE, since_when, tells_time
+from aico_memory.domain.recall.since import SINCE, UNTIL, since_when, tells_time
 from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
 
@@ -179,9 +179,9 @@ def by_rules(
 ) -> Answer:  # fmt: skip
     """What facts answer, or the wording of messages where that is better."""
     told = by_wording(facts, said, held, question, slot, grammar, as_of_us)
-    if not told and question.asks == SINCE and not all(tells_time(one, grammar) for one in facts.answer):
+    if not told and question.asks in (SINCE, UNTIL) and not all(tells_time(one, grammar) for one in facts.answer):
         # The time that the statement of a fact names; what a reader would say of it, nobody has weighed.
-        times = since_when(facts.answer, said, grammar)
+        times = since_when(facts.answer, said, grammar, question.asks)
         return Answer(words=times, settled=bool(times))
     return Answer(words=words_apart(told, grammar)) if told else Answer(facts_apart(facts.answer, grammar))
 

@@ -8,7 +8,8 @@ from typing import Final
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import RECORD, Evolution
-from aico_memory.domain.recall.timeline import Held, Statement, aliases
+from aico_memory.domain.recall.declared_names import aliases
+from aico_memory.domain.recall.timeline import Held, Statement
 from aico_memory.domain.scopes import subject_for
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.temporal.versions import version_of_memory

@@ -9,6 +9,8 @@ from aico_memory.domain.retrieval.tokens import index_tokens
 
 # What "the old one" is called beside its own name.
 LEAST_STEM = 3
+# Letters of a word that a longer one may be cut to.
+_CLIPPED = 5
 
 
 def covered(words: Iterable[str], text_words: Iterable[str], language: str) -> bool:
@@ -44,6 +46,11 @@ def same_head(one: str, other: str, language: str = "") -> bool:
         return False
     short, long = sorted((left[-1], right[-1]), key=len)
     return long.startswith(short) and len(short) > 3 and len(long) - len(short) <= 4
+
+
+def clipped(short: str, long: str) -> bool:
+    """Whether a word is the beginning of a longer one ("Physio", "Physiotherapie")."""
+    return len(short) >= _CLIPPED and long.startswith(short) and " " not in long
 
 
 def same_object(one: str, other: str, language: str = "") -> bool:

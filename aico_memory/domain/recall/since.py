@@ -1,4 +1,4 @@
-"""Since when something holds: the time that its statement names, not the thing itself."""
+"""Since when, or until when, something holds: the time that its statement names, not the thing itself."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from aico_memory.domain.recall.mirrored import Mirrored, Utterance
 from aico_memory.domain.recall.timeline import Held
 
 # What a question asks for by "since when" and "how long", and the kinds of phrases that tell it.
-SINCE = "since"
-_TELLING = frozenset({"since", "held"})
+SINCE, UNTIL = "since", "until"
+_TELLING = {SINCE: frozenset({"since", "held"}), UNTIL: frozenset({"until"})}
 # Behind a Turkish time: "Mart'tan beri".
 _SINCE_THEN = "beri"
 
@@ -27,26 +27,26 @@ def tells_time(one: Held, grammar: Grammar) -> bool:
     return any(any(letter.isdigit() for letter in word) or word in known for word in words)
 
 
-def since_when(facts: Sequence[Held], said: Sequence[Utterance], grammar: Grammar) -> list[Mirrored]:
-    """The times since which facts hold, in the words of their messages; those of which no time is told are left out."""
+def since_when(facts: Sequence[Held], said: Sequence[Utterance], grammar: Grammar, asks: str = SINCE) -> list[Mirrored]:
+    """The times since or until which facts hold, in the words of their messages; those of which none is told are left out."""
     found: list[Mirrored] = []
     by_time = {one.said_at_us: one for one in said}
     for one in facts:
         utterance = by_time.get(one.statement.said_at_us)
         if utterance is None:
             continue
-        if (told := _told(one, utterance, grammar)) is not None and (value := _named(*told, grammar)):
+        if (told := _told(one, utterance, grammar, asks)) is not None and (value := _named(*told, grammar)):
             found.append(Mirrored(value, utterance, told[1].past[0], OPEN))
     return found
 
 
-def _told(one: Held, utterance: Utterance, grammar: Grammar) -> tuple[str, TimePhrase] | None:
-    """The text that names one time since when, and that phrase: the statement, else the message, which may tell of others."""
+def _told(one: Held, utterance: Utterance, grammar: Grammar, asks: str) -> tuple[str, TimePhrase] | None:
+    """The text that names one such time, and that phrase: the statement, else the message, which may tell of others."""
     for text in (one.fact.excerpt, one.fact.text, utterance.text):
         times = find_times(
             lower_in(text, grammar.code), grammar.calendar, grammar.code, utterance.said_at_us, utterance.zone
         )  # fmt: skip
-        told = [time for time in times if time.kind in _TELLING]
+        told = [time for time in times if time.kind in _TELLING[asks]]
         if len(told) == 1:
             return text, told[0]
     return None

@@ -130,7 +130,9 @@ def _kind(lowered: Sequence[str], question: Question, grammar: Grammar) -> tuple
             if match := mark.search(text):
                 covered = {at for at in range(len(lowered)) if _within(lowered, at, match)}
                 return kind, frozenset(sort | covered)
-    kind = {"where": WHERE, "when": WHEN, "since": WHEN, "who": WHO}.get(question.asks, WHO if question.naming else WHAT)
+    kind = {"where": WHERE, "when": WHEN, "since": WHEN, "until": WHEN, "who": WHO}.get(
+        question.asks, WHO if question.naming else WHAT
+    )
     return kind, frozenset(sort)
 
 

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import NEWEST, SPEAKER, FormedFact
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.matching import equal_object, same_head, same_object
+from aico_memory.domain.recall.amounts import same_quantity
+from aico_memory.domain.recall.days_kept import names_a_day, on_its_days, without_day
+from aico_memory.domain.recall.declared_names import aliases
+from aico_memory.domain.recall.matching import clipped, equal_object, same_head, same_object
+from aico_memory.domain.recall.what_ends import GIVEN_UP, MEMBERSHIPS, PURSUITS
 
 ATTRIBUTE = "attribute:"
 # Predicates of things, whose names are said now longer, now shorter.
 THINGS = frozenset({"time", "location", "progress", "frequency"})
-# What one may leave: a verb of leaving does not say which of them.
-MEMBERSHIPS = frozenset({"home_city", "employer", "partner", "location", "school", "team", "project", "studies"})
-# What one gives up with the same verbs ("I quit Swedish").
-GIVEN_UP = frozenset(
-    {"learning", "plays", "hobby", "member", "gym", "subscription", "training", "volunteering", "drinks", "eats", "uses"}
-)
-# What one does for its own sake, under whichever of these names.
-PURSUITS = frozenset({"plays", "hobby", "training", "learning"})
+TIME = "time"
 # What stands between a thing and where or of what it is.
 _WHERE = ("at", "for", "of", "in", "on", "to")
 
@@ -80,17 +78,16 @@ class Timeline:
     def say(self, statement: Statement) -> None:
         """One more statement; they must come in the order in which they were said."""
         fact = statement.fact
-        subject = self._known_subject(fact)
-        if subject != fact.subject:
-            statement = replace(statement, fact=replace(fact, subject=subject))
+        known = replace(fact, subject=self._known_subject(fact))
+        fact = self._on_its_days(same_quantity(known, self.group))
+        statement, subject = replace(statement, fact=fact), fact.subject
         if fact.predicate == "employer" and fact.act == "assert" and self._is_pupil(subject):
             # "Lily started at St Anne's": a school, since that is where she was.
             statement = replace(statement, fact=replace(statement.fact, predicate="school"))
             fact = statement.fact
         own = fact.single_valued and any(held.until_us == OPEN for held in self.group(subject, fact.predicate))
         if fact.act == "assert" and fact.corrected not in ("", NEWEST) and not own and not self._knows(subject, fact):
-            # "I switched from X to Y": whatever X was, Y is now.
-            # "I'm back to X" speaks of an X that is over.
+            # "I switched from X to Y": whatever X was, Y is now; "I'm back to X" speaks of an X that is over.
             back = fact.corrected == fact.object_key
             meant = [
                 held
@@ -124,6 +121,14 @@ class Timeline:
         }  # fmt: skip
         return replace(statement, fact=replace(fact, predicate=longer.pop())) if len(longer) == 1 else statement
 
+    def _on_its_days(self, fact: FormedFact) -> FormedFact:
+        """ "It's at seven now", of what is on Wednesdays at eight."""
+        if fact.predicate != TIME or fact.act == "end" or not fact.value:
+            return fact
+        live = [held.fact.value for held in self.group(fact.subject, TIME) if held.until_us == OPEN]
+        value = on_its_days(fact.value, live[-1]) if live else fact.value
+        return fact if value == fact.value else replace(fact, value=value, object_key=normalise_fact_key(value))
+
     def _is_pupil(self, subject: str) -> bool:
         """Whether somebody else than the speaker goes to a school, and works nowhere."""
         at_school = any(held.until_us == OPEN for held in self.group(subject, "school"))
@@ -140,7 +145,7 @@ class Timeline:
             return fact.subject
         alike = [
             one for one in known if same_object(one, fact.subject, fact.language) or same_head(one, fact.subject, fact.language)
-        ]
+        ] or [one for one in known if clipped(fact.subject, one)]
         return alike[0] if len(alike) == 1 else fact.subject
 
     def group(self, subject: str, predicate: str) -> list[Held]:
@@ -240,9 +245,25 @@ class Timeline:
 
     def _end(self, statement: Statement) -> None:
         at = statement.fact.valid_from_us
+        if names_a_day(statement.fact):
+            self._end_day(statement)
+            return
         for held in self._targets(statement, statement.fact.object_key, newest_only=False):
             if held.until_us > at:
                 _close(held, max(at, held.from_us), statement, "end")
+
+    def _end_day(self, statement: Statement) -> None:
+        """ "Thursdays there's no training any more": the other days stay; "this Thursday" ends nothing that recurs."""
+        fact = statement.fact
+        for held in self.group(fact.subject, TIME):
+            left = without_day(held.fact.value, fact.value)
+            if held.until_us <= fact.valid_from_us or left is None:
+                continue
+            start = max(fact.valid_from_us, held.from_us)
+            _close(held, start, statement, "end")
+            if left:
+                rest = replace(held.fact, value=left, object_key=normalise_fact_key(left), valid_from_us=start)
+                self._add(replace(held.statement, fact=rest), start, OPEN)
 
     def _retract(self, statement: Statement) -> None:
         key = statement.fact.object_key or statement.fact.corrected
@@ -319,20 +340,6 @@ def resolve(
     for held in timeline.held:
         held.subject = names.get(held.subject, held.subject)
     return timeline.held
-
-
-def aliases(facts: Sequence[FormedFact]) -> dict[str, str]:
-    """ "sister" -> "lena", where the speaker has named exactly one sister."""
-    named: dict[str, set[str]] = {}
-    for fact in facts:
-        if (
-            fact.subject == SPEAKER
-            and fact.predicate.startswith(ATTRIBUTE)
-            and fact.act in ("assert", "correct")
-            and fact.value
-        ):
-            named.setdefault(fact.predicate.removeprefix(ATTRIBUTE), set()).add(fact.value.casefold())
-    return {noun: next(iter(values)) for noun, values in named.items() if len(values) == 1}
 
 
 def at(held: Sequence[Held], at_us: int) -> list[Held]:
