@@ -71,7 +71,7 @@ _MARKS = (
     "hearsay",
     "best_liked",
     "insist",
-    "no_more",
+    "no_more", "narrowed",
     "denied",
     "retract_of",
     "opens_sentence",

@@ -67,9 +67,14 @@ def _owner_before(before: str) -> str:
     return genitive_of(found["n"] or found["k"], bool(found["n"]))
 
 
+def harmony_of(word: str) -> str:
+    """The high vowel that an ending of the word has."""
+    vowels = [letter for letter in word.lower() if letter in _HARMONY]
+    return _HARMONY[vowels[-1]] if vowels else "i"
+
+
 def genitive_of(word: str, name: bool) -> str:
     """The word with the ending of whose something is ("Burak'ın", "kızımın")."""
-    vowels = [letter for letter in word.lower() if letter in _HARMONY]
-    ending = _HARMONY[vowels[-1]] if vowels else "i"
+    ending = harmony_of(word)
     joined = "n" if word[-1:].lower() in _HARMONY else ""
     return f"{word}{chr(39) if name else ''}{joined}{ending}n"

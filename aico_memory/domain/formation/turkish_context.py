@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from aico_memory.domain.formation.turkish_apart import told_one_by_one
+from aico_memory.domain.formation.turkish_apart import harmony_of, told_one_by_one
 from aico_memory.domain.formation.turkish_doses import doses_named
 from aico_memory.domain.formation.turkish_words import with_its_n
 
@@ -18,8 +18,16 @@ _DOSE = r"\d[\d.,]* ?(?:mg|gr|gram|ml|mcg|miligram|damla|ünite|puf)"
 _BEGINS = r"(?:^|(?<=[.!?] )|(?<=, ))"
 
 # "Babamınki de 3 Haziran", behind "annemin doğum günü 14 Kasım".
-_THEIRS = re.compile(rf"(?i){_BEGINS}(?P<k>[^\W\d]+?m[ıiuü]n)ki(?:si)? (?:de |da |ise )?(?=\S)")
-_WHOSE = re.compile(r"(?i)\b[^\W\d]+m[ıiuü]n (?P<n>(?:[^\W\d]+ )?[^\W\d]{2,}[ıiuü]) (?=\d|(?-i:[A-ZÇĞİÖŞÜ]))")
+_THEIRS = re.compile(
+    rf"(?i){_BEGINS}(?P<k>[^\W\d]+?m[ıiuü]n|(?-i:[{_UPPER}])[^\W\d]+'n?[ıiuü]n)ki(?:si)? (?:de |da |ise )?(?=\S)"
+)
+_WHOSE = re.compile(
+    rf"(?i)\b(?:[^\W\d]+m|(?-i:[{_UPPER}])[^\W\d]+'n?)[ıiuü]n (?P<n>(?:[^\W\d]+ )?[^\W\d]{{2,}}[ıiuü]) (?=\d|(?-i:[{_UPPER}]))"
+)
+# "Motosikletim Yamaha", "doğum günüm 3 Ekim": one's own.
+_MINE = re.compile(
+    rf"(?i)(?:^|(?<=[.!?,;] ))(?:benim )?(?P<n>(?:[^\W\d]+ )?[^\W\d]{{2,}}[aeıioöuü])m(?:[ıiuü]z)? (?=\d|(?-i:[{_UPPER}]))"
+)
 
 # "Yerine Aylin Hanım geldi", behind "Selim Bey emekli oldu".
 _SUCCESSOR = re.compile(
@@ -81,8 +89,21 @@ def spelled(text: str, recent: Sequence[str]) -> str:
 def _theirs(text: str, before: Sequence[str]) -> str:
     if not _THEIRS.search(text):
         return text
-    noun = next((found["n"] for one in before if (found := _WHOSE.search(one))), "")
+    said = _THEIRS.search(text)
+    earlier = (text[: said.start()] if said else "", *before)
+    noun = next((found for one in earlier if (found := _noun_owned(one))), "")
     return _THEIRS.sub(rf"\g<k> {noun} ", text) if noun else text
+
+
+def _noun_owned(text: str) -> str:
+    """What somebody is told to have ("doğum günü" of "annemin doğum günü 14 Kasım"); of one's own as it is of others."""
+    if found := _WHOSE.search(text):
+        return found["n"]
+    if not (found := _MINE.search(text)):
+        return ""
+    noun = found["n"]
+    # "arabam", "arabası"; "motosikletim", "motosikleti".
+    return f"{noun}s{harmony_of(noun)}" if noun[-1:].lower() in "aeoö" else noun
 
 
 def _in_the_place(text: str, before: Sequence[str]) -> str:

@@ -24,6 +24,8 @@ GIVEN_UP = frozenset(
 )
 # What one does for its own sake, under whichever of these names.
 PURSUITS = frozenset({"plays", "hobby", "training", "learning"})
+# "The cheese is finished" ends no taste for it.
+TASTES = frozenset({"likes", "dislikes", "allergy", "not_eaten", "not_drunk", "eats", "drinks"})
 # What stands between a thing and where or of what it is.
 _WHERE = ("at", "for", "of", "in", "on", "to")
 
@@ -265,6 +267,8 @@ class Timeline:
         if not fact.predicate:
             over = fact.valid_from_us if fact.act == "end" else -1
             mine = [held for held in self.held if not held.invalid and held.until_us > over]
+            if fact.act == "end":
+                mine = [held for held in mine if held.predicate not in TASTES]
             chosen = [held for held in mine if _same(held, key)] if key else mine
             if key and fact.act == "retract":
                 return chosen
