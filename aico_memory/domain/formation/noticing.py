@@ -26,7 +26,7 @@ CALLED_OFF = frozenset({"trip", "time"})
 LONG_STAY_US = 300 * 86_400_000_000
 # Words in which a thing is named by itself.
 _NAMED_SHORTLY = 4
-_WHICH_IS_IN = re.compile(r"[dt][ae]ki$")
+_WHICH_IS_IN = re.compile(r"[dt][ae]ki$|[dt][ıiuü]ğ[ıiuü](?:m(?:[ıiuü]z)?)?$")
 STAYS = ("location", "home_city", "employer")
 TASTES = frozenset({"likes", "dislikes", "eats", "drinks", "plays", "hobby", "owns", "uses", "reading"})
 

@@ -27,7 +27,7 @@ _KIN = (
     "kızı", "oğlu", "çocuğu", "torunu", "kedisi", "köpeği", "kuşu", "kardeşi", "ablası", "abisi", "yeğeni", "kuzeni", "tavşanı",
 )  # fmt: skip
 _LISTED = re.compile(
-    rf"{_BEGINS}(?:(?P<o>{_WORD}(?:'n?[ıiuü]n|[aeıioöuü]m(?:[ıiuü]z)?[ıiuü]n)) )?"
+    rf"{_BEGINS}(?:(?P<k>{_WORD}[aeıioöuü]m(?:[ıiuü]z)?) (?={_NAME}'))?(?:(?P<o>{_WORD}(?:'n?[ıiuü]n|[aeıioöuü]m(?:[ıiuü]z)?[ıiuü]n)) )?"
     rf"(?P<c>{_COUNT}) (?P<n>{'|'.join(_KIN)}) var ?[:,.] "
     rf"(?:adları |isimleri )?(?P<l>{_NAME}(?:, {_NAME})*,? ve {_NAME})(?=[.!]|$)"
 )
@@ -55,7 +55,8 @@ def _each_name(match: re.Match[str], text: str) -> str:
     if not owner:
         return match.group()
     named = ". ".join(f"{owner} {match['n']} {one}" for one in _SPLIT.split(match["l"]))
-    return f"{owner} {match['c']} {match['n']} var. {named}"
+    kin = f"{match['k']} " if match["k"] else ""
+    return f"{kin}{owner} {match['c']} {match['n']} var. {named}"
 
 
 def _owner_before(before: str) -> str:

@@ -24,6 +24,12 @@ _THEIRS = re.compile(
 _WHOSE = re.compile(
     rf"(?i)\b(?:[^\W\d]+m|(?-i:[{_UPPER}])[^\W\d]+'n?)[ıiuü]n (?P<n>(?:[^\W\d]+ )?[^\W\d]{{2,}}[ıiuü]) (?=\d|(?-i:[{_UPPER}]))"
 )
+# "Adını değiştirdik", behind "bebeğimizin adını Umut koyduk".
+_A_NAME = re.compile(r"^(?P<b>)(?P<n>(?i:adını|ismini) (?=(?:değiştirdi|[A-ZÇĞİÖŞÜ][^.,;!?]{0,40} (?:olarak|koydu|yaptı))))")
+_NAME_OF = re.compile(r"(?i)\b(?P<o>[^\W\d]+m(?:[ıiuü]z)?[ıiuü]n|[^\W\d]+'n?[ıiuü]n) (?:adı|ismi|adını|ismini) (?=(?-i:[A-ZÇĞİÖŞÜ]))")
+# "Benimki Honda", behind "eşimin arabası Fiat".
+_OWN = re.compile(rf"{_BEGINS}[Bb]enimki (?:de |da |ise )?(?=\S)")
+_POSSESSED = re.compile(r"(?<=[aeoö])s[ıiuü]$")
 # "Motosikletim Yamaha", "doğum günüm 3 Ekim": one's own.
 _MINE = re.compile(
     rf"(?i)(?:^|(?<=[.!?,;] ))(?:benim )?(?P<n>(?:[^\W\d]+ )?[^\W\d]{{2,}}[aeıioöuü])m(?:[ıiuü]z)? (?=\d|(?-i:[{_UPPER}]))"
@@ -81,18 +87,29 @@ _CODE_OF = re.compile(
 def spelled(text: str, recent: Sequence[str]) -> str:
     """The text with what it leaves out put in, as the newest message before it that names such a thing has it."""
     before = [one[:_READ] for one in reversed(recent[-RECENT:])]
-    for resolve in (_theirs, _in_the_place, _doses, doses_named, _codes):
+    for resolve in (_renamed, _theirs, _in_the_place, _doses, doses_named, _codes):
         text = resolve(text, before)
     return told_one_by_one(text)
 
 
 def _theirs(text: str, before: Sequence[str]) -> str:
-    if not _THEIRS.search(text):
-        return text
     said = _THEIRS.search(text)
     earlier = (text[: said.start()] if said else "", *before)
-    noun = next((found for one in earlier if (found := _noun_owned(one))), "")
-    return _THEIRS.sub(rf"\g<k> {noun} ", text) if noun else text
+    noun = next((found for one in earlier if (found := _noun_owned(one))), "") if said else ""
+    text = _THEIRS.sub(rf"\g<k> {noun} ", text) if noun else text
+    if (mine := _OWN.search(text)) is None:
+        return text
+    theirs = next((found["n"] for one in (text[: mine.start()], *before) if (found := _WHOSE.search(one))), "")
+    told = f"benim {_POSSESSED.sub('', theirs)}m "
+    return f"{text[: mine.start()].rstrip(', ')}. {told}{text[mine.end() :]}".removeprefix(". ") if theirs else text
+
+
+def _renamed(text: str, before: Sequence[str]) -> str:
+    """ "Adını değiştirdik, Kaan koyduk": whose name it is, the newest message that names somebody's name tells."""
+    if not _A_NAME.search(text):
+        return text
+    owner = next((found["o"] for one in before if (found := _NAME_OF.search(one))), "")
+    return _A_NAME.sub(rf"\g<b>{owner} \g<n>", text, count=1) if owner else text
 
 
 def _noun_owned(text: str) -> str:

@@ -9,13 +9,14 @@ from aico_memory.domain.formation.fitting import EMPLOYER
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import is_a
-from aico_memory.domain.formation.turkish_phrases import own_noun
+from aico_memory.domain.formation.turkish_phrases import one_of_kin, own_noun
+from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
 from aico_memory.domain.formation.wording import lower_in, squeeze
 
 # What one does again and again: not to do it at one time of day, or not often, is still to do it.
 HABITS = frozenset({"drinks", "eats", "not_drunk", "not_eaten", "hobby", "plays", "uses", "training", "reading", "commute", "smokes"})
 HAD = frozenset({"owns", "pet", "car", "phone", "computer", "camera"})
-_GET = "al"
+_GET, _GIVE, _THERE_IS = "al", "ver", "var"
 # What tells that somebody is in or out, and not that anything is over.
 _OUT = "çık"
 
@@ -28,10 +29,16 @@ def passing(found: Found, frame: Frame, tables: FormationTables, grammar: Gramma
         return _only_went_out(found.value, tables, grammar)
     if found.predicate in HAD and frame.verb == _GET and _is_for_somebody(found.value, grammar):
         return True
+    if found.act == "end" and frame.verb == _GIVE and found.predicate in HAD:
+        return _is_handed_in(found.value, frame, tables, grammar)
+    at_a_time = bool(set(frame.times) - frame.bounds) and not frame.ended
+    if frame.negated and frame.verb == _THERE_IS and found.predicate == "owns":
+        # "Bu ay tenis yok"
+        return at_a_time
     if not frame.negated or found.predicate not in HABITS or frame.never:
         return False
-    if set(frame.times) - frame.bounds and not frame.ended:
-        # "Cuma günleri et yemiyorum"
+    if at_a_time or any(split_case(word)[0] == "@de" for word in frame.rest.split()):
+        # "Cuma günleri et yemiyorum", "ofiste sigara içmiyorum"
         return True
     said = lower_in(squeeze(frame.text), grammar.code)
     return any(mark.search(said) for mark in grammar.marks["narrowed"])
@@ -41,6 +48,18 @@ def _is_for_somebody(value: str, grammar: Grammar) -> bool:
     """ "Kızıma telefon aldım": hers."""
     whom = re.match(r"^(?P<k>[^\W\d]+m(?:[ıiuü]z)?)[ae]$", lower_in(value.partition(" ")[0], grammar.code))
     return whom is not None and own_noun(whom["k"], grammar) in grammar.relations
+
+
+def _is_handed_in(value: str, frame: Frame, tables: FormationTables, grammar: Grammar) -> bool:
+    """ "Arabayı servise verdim": it comes back from where no person is; an animal is given away to a shelter, too."""
+    to = [stem for word in frame.rest.split() if word[:1].islower() for case, stem in maybe_cases(word) if case == "@e"]
+    somebody = any(
+        (own_noun(low := lower_in(stem, grammar.code), grammar) or one_of_kin(low, grammar)).split()[-1]
+        in grammar.relations.keys() | grammar.words["people"]
+        for stem in to
+    )
+    named = any("'" in word and split_case(word)[0] == "@e" for word in frame.rest.split())
+    return bool(to) and not somebody and not named and not is_a(value, "animal", tables, grammar)
 
 
 def _only_went_out(value: str, tables: FormationTables, grammar: Grammar) -> bool:
