@@ -106,7 +106,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     if words and not named and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
         # "Hukuktan …": a name would have an apostrophe, but for that of a city, of which many leave it out.
         words[0] = words[0] if of_province(words[0], grammar) else low_tr(words[0])
-    elif len(words) > 1 and not named and _is_common(words[0], grammar):
+    elif "'" in "".join(words[1:2]) and words[1][:1].isupper() and not named and _is_common(words[0], grammar):
         # "Tatile Kaş'a gidiyoruz": no part of the name behind it.
         words[0] = low_tr(words[0])
     frame = Frame(Party(), "", times=times, text=clause, negated=denied_both)

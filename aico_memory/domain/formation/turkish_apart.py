@@ -27,7 +27,8 @@ _KIN = (
     "kızı", "oğlu", "çocuğu", "torunu", "kedisi", "köpeği", "kuşu", "kardeşi", "ablası", "abisi", "yeğeni", "kuzeni", "tavşanı",
 )  # fmt: skip
 _LISTED = re.compile(
-    rf"{_BEGINS}(?:(?P<k>{_WORD}[aeıioöuü]m(?:[ıiuü]z)?) (?={_NAME}'))?(?:(?P<o>{_WORD}(?:'n?[ıiuü]n|[aeıioöuü]m(?:[ıiuü]z)?[ıiuü]n)) )?"
+    rf"{_BEGINS}(?:(?P<k>{_WORD}[aeıioöuü]m(?:[ıiuü]z)?) (?={_NAME}'))?"
+    rf"(?:(?P<o>{_WORD}(?:'n?[ıiuü]n|[aeıioöuü]m(?:[ıiuü]z)?[ıiuü]n)) )?"
     rf"(?P<c>{_COUNT}) (?P<n>{'|'.join(_KIN)}) var ?[:,.] "
     rf"(?:adları |isimleri )?(?P<l>{_NAME}(?:, {_NAME})*,? ve {_NAME})(?=[.!]|$)"
 )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from aico_memory.domain.formation.turkish_apart import harmony_of, told_one_by_one
 from aico_memory.domain.formation.turkish_doses import doses_named
 from aico_memory.domain.formation.turkish_words import with_its_n
+from aico_memory.domain.formation.wording import lower_in
 
 # Messages before this one that are looked at, and letters of each.
 RECENT, _READ = 6, 1_000
@@ -26,7 +27,9 @@ _WHOSE = re.compile(
 )
 # "Adını değiştirdik", behind "bebeğimizin adını Umut koyduk".
 _A_NAME = re.compile(r"^(?P<b>)(?P<n>(?i:adını|ismini) (?=(?:değiştirdi|[A-ZÇĞİÖŞÜ][^.,;!?]{0,40} (?:olarak|koydu|yaptı))))")
-_NAME_OF = re.compile(r"(?i)\b(?P<o>[^\W\d]+m(?:[ıiuü]z)?[ıiuü]n|[^\W\d]+'n?[ıiuü]n) (?:adı|ismi|adını|ismini) (?=(?-i:[A-ZÇĞİÖŞÜ]))")
+_NAME_OF = re.compile(
+    r"(?i)\b(?P<o>[^\W\d]+m(?:[ıiuü]z)?[ıiuü]n|[^\W\d]+'n?[ıiuü]n) (?:adı|ismi|adını|ismini) (?=(?-i:[A-ZÇĞİÖŞÜ]))"
+)
 # "Benimki Honda", behind "eşimin arabası Fiat".
 _OWN = re.compile(rf"{_BEGINS}[Bb]enimki (?:de |da |ise )?(?=\S)")
 _POSSESSED = re.compile(r"(?<=[aeoö])s[ıiuü]$")
@@ -118,9 +121,9 @@ def _noun_owned(text: str) -> str:
         return found["n"]
     if not (found := _MINE.search(text)):
         return ""
-    noun = found["n"]
+    noun = lower_in(found["n"], "tr")
     # "arabam", "arabası"; "motosikletim", "motosikleti".
-    return f"{noun}s{harmony_of(noun)}" if noun[-1:].lower() in "aeoö" else noun
+    return f"{noun}s{harmony_of(noun)}" if noun[-1:] in "aeoö" else noun
 
 
 def _in_the_place(text: str, before: Sequence[str]) -> str:

@@ -37,7 +37,8 @@ _TAKEN_AT = re.compile(
 )
 # "Norvasc 5 mg kullanıyorum": no word of how often or when is a medicine.
 _TAKEN_PLAINLY = re.compile(
-    rf"(?:(?P<k>{_KIN}) )?(?P<n>(?!(?i:{_WHEN})\b){_NAME}) {_OFTEN}(?P<v>{_DOSE})(?: olarak)? {_OFTEN}(?P<t>{_TAKES})(?P<e>u[mz])?"
+    rf"(?:(?P<k>{_KIN}) )?(?P<n>(?!(?i:{_WHEN})\b){_NAME}) {_OFTEN}(?P<v>{_DOSE})(?: olarak)? "
+    rf"{_OFTEN}(?P<t>{_TAKES})(?P<e>u[mz])?"
 )
 # "Doktor Norvasc'ı 10 mg'a çıkardı".
 _DOSE_SET = re.compile(

@@ -67,8 +67,9 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
         return existential(frame, words[:-1], grammar)
     if (offer := _OFFER.match(low[-1])) and offer[1] in grammar.verbs:
         return None
-    if len(words) > 1 and (bare := _without_past(words[-1], grammar)):
-        # "Kuaförüm Nalan Hanım'dı": till now, and no longer.
+    whose_it_is = any(own_noun(word, grammar) for word in low[:-1]) or any(genitive(word) for word in words[:-1])
+    if whose_it_is and (bare := _without_past(words[-1], grammar)):
+        # "Kuaförüm Nalan Hanım'dı": till now, and no longer; of a garden it says how it looked.
         words, frame.past, frame.once = [*words[:-1], bare], True, True
         low = [low_tr(word) for word in words]
     settle(frame)

@@ -14,7 +14,9 @@ from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
 from aico_memory.domain.formation.wording import lower_in, squeeze
 
 # What one does again and again: not to do it at one time of day, or not often, is still to do it.
-HABITS = frozenset({"drinks", "eats", "not_drunk", "not_eaten", "hobby", "plays", "uses", "training", "reading", "commute", "smokes"})
+HABITS = frozenset(
+    {"drinks", "eats", "not_drunk", "not_eaten", "hobby", "plays", "uses", "training", "reading", "commute", "smokes"}
+)
 HAD = frozenset({"owns", "pet", "car", "phone", "computer", "camera"})
 _GET, _GIVE, _THERE_IS = "al", "ver", "var"
 # What tells that somebody is in or out, and not that anything is over.

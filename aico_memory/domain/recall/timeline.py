@@ -267,7 +267,8 @@ class Timeline:
         if not fact.predicate:
             over = fact.valid_from_us if fact.act == "end" else -1
             mine = [held for held in self.held if not held.invalid and held.until_us > over]
-            if fact.act == "end":
+            if fact.act == "end" and fact.language == "tr":
+                # Turkish names what one does no more by its verb; what is told to be gone is a thing.
                 mine = [held for held in mine if held.predicate not in TASTES]
             chosen = [held for held in mine if _same(held, key)] if key else mine
             if key and fact.act == "retract":
