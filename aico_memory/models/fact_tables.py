@@ -71,7 +71,7 @@ _MARKS = (
     "hearsay",
     "best_liked",
     "insist",
-    "no_more", "narrowed",
+    "no_more", "narrowed", "for_now",
     "denied",
     "retract_of",
     "opens_sentence",

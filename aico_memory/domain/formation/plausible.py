@@ -24,7 +24,9 @@ _EMPTY = ("prepositions", "determiners", "pronouns", "stops", "adverbs", "subjec
 def plausible(found: Iterable[Found], frame: Frame, sentence: str, tables: FormationTables, grammar: Grammar) -> list[Found]:
     """The readings of a clause that may be facts."""
     return [
-        one for one in found if is_plausible(one, frame, sentence, tables, grammar) and not passing(one, frame, tables, grammar)
+        one
+        for one in found
+        if is_plausible(one, frame, sentence, tables, grammar) and not passing(one, frame, sentence, tables, grammar)
     ]
 
 

@@ -23,17 +23,19 @@ _GET, _GIVE, _THERE_IS = "al", "ver", "var"
 _OUT = "çık"
 
 
-def passing(found: Found, frame: Frame, tables: FormationTables, grammar: Grammar) -> bool:
+def passing(found: Found, frame: Frame, sentence: str, tables: FormationTables, grammar: Grammar) -> bool:
     """Whether a clause that reads as an end or a denial speaks of an hour, a day or a degree only."""
     if grammar.parser != "turkish":
         return False
     if found.act == "end" and frame.verb == _OUT and found.predicate == EMPLOYER:
-        return _only_went_out(found.value, tables, grammar)
+        return bool(set(frame.times) - frame.bounds) or _only_went_out(found.value, tables, grammar)
     if found.predicate in HAD and frame.verb == _GET and _is_for_somebody(found.value, grammar):
         return True
     if found.act == "end" and frame.verb == _GIVE and found.predicate in HAD:
         return _is_handed_in(found.value, frame, tables, grammar)
-    at_a_time = bool(set(frame.times) - frame.bounds) and not frame.ended
+    for_now = frame.bounds and any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["for_now"])
+    # "Mart sonuna kadar yüzme yok"
+    at_a_time = bool(set(frame.times) - frame.bounds or for_now) and not frame.ended
     if frame.negated and frame.verb == _THERE_IS and found.predicate == "owns":
         # "Bu ay tenis yok"
         return at_a_time
