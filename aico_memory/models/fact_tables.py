@@ -48,7 +48,7 @@ _GROUPS = (
     "cancels",
     "exchange_reading",
     "people",
-    "compounded", "qualities", "telling", "puts",
+    "compounded", "qualities", "telling", "puts", "repairs",
     "nominative", "postpositions", "not_cased", "not_possessed", "nouns", "feminine", "titles", "now", "over", "moves", "rides",
     "served_by",
     "counted_by", "vague_numbers", "countable", "off_words", "its_time", "leads", "called_by_name", "no_names", "goes_on",

@@ -83,7 +83,8 @@ def _score(text: str, grammar: Grammar) -> float:
     score += 0.7 * sum(letter in _SHARED.get(grammar.code, "") for letter in set(text))
     if grammar.parser == "turkish":
         score += sum(1.5 if looks_finite(word) else 0.8 * _told(word, grammar) for word in words)
-        score += sum(bool(ended := _ENDED.match(word)) and ended["w"] in telling and word not in telling for word in words)
+        ended = (_ENDED.match(word) for word in words if word not in telling)
+        score += sum(found["w"] in telling for found in ended if found)
         score += 1.0 * len(_CASED.findall(text))
         score += 1.0 * sum(bool(_PERSONAL.search(word)) for word in words if len(word) > 4) * 0.5
         score += 1.5 * sum(

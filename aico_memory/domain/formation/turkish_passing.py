@@ -9,7 +9,7 @@ from aico_memory.domain.formation.fitting import EMPLOYER
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import is_a
-from aico_memory.domain.formation.turkish_phrases import one_of_kin, own_noun
+from aico_memory.domain.formation.turkish_phrases import own_noun
 from aico_memory.domain.formation.turkish_words import maybe_cases, split_case
 from aico_memory.domain.formation.wording import lower_in, squeeze
 
@@ -32,7 +32,7 @@ def passing(found: Found, frame: Frame, sentence: str, tables: FormationTables, 
     if found.predicate in HAD and frame.verb == _GET and _is_for_somebody(found.value, grammar):
         return True
     if found.act == "end" and frame.verb == _GIVE and found.predicate in HAD:
-        return _is_handed_in(found.value, frame, tables, grammar)
+        return _is_handed_in(frame, grammar)
     for_now = frame.bounds and any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["for_now"])
     # "Mart sonuna kadar yüzme yok"
     at_a_time = bool(set(frame.times) - frame.bounds or for_now) and not frame.ended
@@ -54,16 +54,10 @@ def _is_for_somebody(value: str, grammar: Grammar) -> bool:
     return whom is not None and own_noun(whom["k"], grammar) in grammar.relations
 
 
-def _is_handed_in(value: str, frame: Frame, tables: FormationTables, grammar: Grammar) -> bool:
-    """ "Arabayı servise verdim": it comes back from where no person is; an animal is given away to a shelter, too."""
-    to = [stem for word in frame.rest.split() if word[:1].islower() for case, stem in maybe_cases(word) if case == "@e"]
-    somebody = any(
-        (own_noun(low := lower_in(stem, grammar.code), grammar) or one_of_kin(low, grammar)).split()[-1]
-        in grammar.relations.keys() | grammar.words["people"]
-        for stem in to
-    )
-    named = any("'" in word and split_case(word)[0] == "@e" for word in frame.rest.split())
-    return bool(to) and not somebody and not named and not is_a(value, "animal", tables, grammar)
+def _is_handed_in(frame: Frame, grammar: Grammar) -> bool:
+    """ "Arabayı servise verdim": it comes back from there."""
+    to = (stem for word in frame.rest.split() if word[:1].islower() for case, stem in maybe_cases(word) if case == "@e")
+    return any(lower_in(stem, grammar.code) in grammar.words["repairs"] for stem in to)
 
 
 def _only_went_out(value: str, tables: FormationTables, grammar: Grammar) -> bool:
