@@ -96,10 +96,12 @@ def spelled(text: str, recent: Sequence[str]) -> str:
 
 
 def _theirs(text: str, before: Sequence[str]) -> str:
-    said = _THEIRS.search(text)
-    earlier = (text[: said.start()] if said else "", *before)
-    noun = next((found for one in earlier if (found := _noun_owned(one))), "") if said else ""
-    text = _THEIRS.sub(rf"\g<k> {noun} ", text) if noun else text
+    if said := _THEIRS.search(text):
+        earlier = text[: said.start()]
+        noun = next((owned for one in (earlier, *before) if (owned := _noun_owned(one))), "")
+        # A sentence of its own: what stands before it has a subject.
+        until = f"{earlier[:-2]}. " if earlier.endswith(", ") else earlier
+        text = until + _THEIRS.sub(rf"\g<k> {noun} ", text[said.start() :]) if noun else text
     if (mine := _OWN.search(text)) is None:
         return text
     theirs = next((found["n"] for one in (text[: mine.start()], *before) if (found := _WHOSE.search(one))), "")

@@ -9,7 +9,7 @@ from aico_memory.domain.formation.turkish_context import spelled
 CASES = [
     (["Annemin doğum günü 14 Kasım."], "Babamınki de 3 Haziran.", "Babamın doğum günü 3 Haziran."),
     ([], "Motosikletim Yamaha. Abiminki Honda.", "Motosikletim Yamaha. Abimin motosikleti Honda."),
-    ([], "Doğum günüm 4 Ağustos, anneminki 9 Mayıs.", "Doğum günüm 4 Ağustos, annemin doğum günü 9 Mayıs."),
+    ([], "Doğum günüm 4 Ağustos, anneminki 9 Mayıs.", "Doğum günüm 4 Ağustos. annemin doğum günü 9 Mayıs."),
     (["Eşimin arabası Fiat."], "Benimki Honda.", "benim arabam Honda."),
     (["Bebeğimizin adını Umut koyduk."], "Adını Kaan olarak değiştirdik.", "Bebeğimizin adını Kaan olarak değiştirdik."),
     (["Selim Bey bugün emekli oldu."], "Yerine Aylin Hanım geldi.", "Selim Bey yerine Aylin Hanım var."),
