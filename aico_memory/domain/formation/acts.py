@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from aico_memory.domain.formation.grammar import Grammar
-from aico_memory.domain.formation.turkish_phrases import verb_of
+from aico_memory.domain.formation.turkish_phrases import uncased, verb_of
 from aico_memory.domain.formation.wording import first_of, lower_in, squeeze, trim
 
 
@@ -182,7 +182,5 @@ def bare_value(text: str, grammar: Grammar) -> str:
     ):
         words.pop(0)
     if grammar.code == "tr" and words:
-        from aico_memory.domain.formation.turkish_words import split_case
-
-        words[-1] = _SAID_TO_BE.sub("", split_case(words[-1])[1])
+        words[-1] = _SAID_TO_BE.sub("", uncased(words[-1], grammar))
     return trim(re.sub(r"\s+", " ", " ".join(words)))

@@ -59,6 +59,8 @@ def predicate_of(noun: str, tables: FormationTables, grammar: Grammar) -> tuple[
         words[-1] = words[-1][:-2]
     if grammar.code == "tr" and words and " ".join(words) not in grammar.relations:
         words[-1] = one_of_kin(words[-1], grammar)
+        # "iş arkadaşım": of two nouns the second keeps its ending.
+        words[-1] = next((f"{words[-1]}{v}" for v in "ıiuü" if f"{' '.join(words)}{v}" in grammar.relations), words[-1])
     bare = " ".join(words) or noun
     bare = next((bare.removesuffix(f" {tail}") for tail in grammar.words["where_had"] if bare.endswith(f" {tail}")), bare)
     ordinal, _, last = bare.partition(" ")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.turkish_words import genitive, looks_finite, unpossessed
+from aico_memory.domain.formation.turkish_phrases import known_verbs
+from aico_memory.domain.formation.turkish_words import genitive, looks_finite, read_verb, unpossessed
 from aico_memory.domain.formation.wording import lower_in, plain_letters
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -33,6 +34,10 @@ _TELLING = 4
 _CONTRACTED = re.compile(r"\b(?:I|[Ww]e|[Yy]ou|[Tt]hey)['’](?:m|re|ve|ll|d)\b|n['’]t\b")
 # Endings of Turkish: cases behind an apostrophe, and persons of verbs.
 _CASED = re.compile(r"\w'(?:[dt][ae]n?|y?[aeıiuü]|n?[ıiuü]n|y?l[ae])\b")
+# Tenses whose endings no other language has ("oldu", "gidecek", "geliyor"); a known stem stands before them.
+_FINITE = frozenset({"past", "told", "progressive", "future", "was"})
+# What an ending of case is put to in "temmuzdan", "cumaya".
+_ENDED = re.compile(r"^(?P<w>.{4,}?)(?:[dt][ae]n?|y?[ae]|[ıiuü]n)$")
 _PERSONAL = re.compile(r"(?:[ıiuü]m|y[ıiuü]m|m[ıiuü]ş|d[ıiuü]m)$")
 
 
@@ -61,6 +66,12 @@ def _telling(grammar: Grammar) -> frozenset[str]:
     )
 
 
+def _told(word: str, grammar: Grammar) -> bool:
+    """Whether it is a known Turkish verb of somebody else's ("oldu", "taşındı")."""
+    verb = read_verb(word, known_verbs(grammar)) if len(word) >= _TELLING else None
+    return verb is not None and verb.tense in _FINITE
+
+
 @lru_cache(maxsize=4096)
 def _score(text: str, grammar: Grammar) -> float:
     # Kept, since each message is looked at again as what was said before the next ones.
@@ -71,7 +82,9 @@ def _score(text: str, grammar: Grammar) -> float:
     score += 2.0 * sum(letter in _LETTERS.get(grammar.code, "") for letter in set(text))
     score += 0.7 * sum(letter in _SHARED.get(grammar.code, "") for letter in set(text))
     if grammar.parser == "turkish":
-        score += 1.5 * sum(looks_finite(word) for word in words)
+        score += sum(1.5 if looks_finite(word) else 0.8 * _told(word, grammar) for word in words)
+        ended = (_ENDED.match(word) for word in words if word not in telling)
+        score += sum(found["w"] in telling for found in ended if found)
         score += 1.0 * len(_CASED.findall(text))
         score += 1.0 * sum(bool(_PERSONAL.search(word)) for word in words if len(word) > 4) * 0.5
         score += 1.5 * sum(

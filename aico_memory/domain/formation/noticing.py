@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -26,6 +27,7 @@ CALLED_OFF = frozenset({"trip", "time"})
 LONG_STAY_US = 300 * 86_400_000_000
 # Words in which a thing is named by itself.
 _NAMED_SHORTLY = 4
+_WHICH_IS_IN = re.compile(r"[dt][ae]ki$|[dt][ıiuü]ğ[ıiuü](?:m(?:[ıiuü]z)?)?$")
 STAYS = ("location", "home_city", "employer")
 TASTES = frozenset({"likes", "dislikes", "eats", "drinks", "plays", "hobby", "owns", "uses", "reading"})
 
@@ -159,6 +161,7 @@ def until_then(facts: Sequence[FormedFact], earlier: Sequence[FormedFact], said_
         replace(fact, predicate=ahead.predicate, single_valued=ahead.single_valued, kind=ahead.kind,
                 valid_until_us=ahead.valid_from_us)
         if fact.act == "assert" and fact.valid_until_us == OPEN and fact.predicate in (ahead.predicate, *STAYS)
+        and fact.valid_from_us < ahead.valid_from_us
         else fact
         for fact in facts
     ]  # fmt: skip
@@ -249,6 +252,9 @@ def gone_thing(frame: Frame, tables: FormationTables, grammar: Grammar) -> str:
     if match is None or len(match["v"].split()) > _NAMED_SHORTLY:
         return ""
     value = shorten(match["v"], grammar)
+    if grammar.parser == "turkish" and any(_WHICH_IS_IN.search(word) for word in value.split()):
+        # "Satranç kulübündeki turnuva bitti": the club goes on.
+        return ""
     known = any(lower_in(value, grammar.code) in kind for kind in tables.types.values())
     if party.name and not known and lower_in(text.split()[-1], grammar.code) in grammar.words["off_words"]:
         # "Max is gone": somebody may only have left.

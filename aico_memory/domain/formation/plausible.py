@@ -12,6 +12,7 @@ from aico_memory.domain.formation.attributes import Found
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Plausible
+from aico_memory.domain.formation.turkish_passing import passing
 from aico_memory.domain.formation.wording import lower_in, trim
 
 # Words up to this length end like what is done without being it ("ring").
@@ -22,7 +23,11 @@ _EMPTY = ("prepositions", "determiners", "pronouns", "stops", "adverbs", "subjec
 
 def plausible(found: Iterable[Found], frame: Frame, sentence: str, tables: FormationTables, grammar: Grammar) -> list[Found]:
     """The readings of a clause that may be facts."""
-    return [one for one in found if is_plausible(one, frame, sentence, tables, grammar)]
+    return [
+        one
+        for one in found
+        if is_plausible(one, frame, sentence, tables, grammar) and not passing(one, frame, sentence, tables, grammar)
+    ]
 
 
 def is_plausible(found: Found, frame: Frame, sentence: str, tables: FormationTables, grammar: Grammar) -> bool:

@@ -223,7 +223,8 @@ def _sentence(  # noqa: PLR0912, PLR0915
         result.facts.extend(added(sentence, earlier, tables, grammar, said_at_us))
     if any(mark.search(sentence) for mark in grammar.marks["until_then"]):
         earlier = _earlier(Statements(result.facts[:before_facts]), grammar, tables, said_at_us, zone, recent)
-        result.facts[before_facts:] = until_then(result.facts[before_facts:], earlier, said_at_us)
+        told = [*earlier, *result.facts[before_facts:]]
+        result.facts[before_facts:] = until_then(result.facts[before_facts:], told, said_at_us)
     if nobody and result.last_party is None:
         result.last_party = mentioned(sentence, grammar)
     result.last_party = mentioned(sentence, grammar, fresh=True) or result.last_party

@@ -19,7 +19,7 @@ from aico_memory.domain.formation.turkish_phrases import (
     verb_of,
 )
 from aico_memory.domain.formation.turkish_places import put_somewhere
-from aico_memory.domain.formation.turkish_words import Verb, genitive, read_verb, split_case
+from aico_memory.domain.formation.turkish_words import Verb, genitive, maybe_cases, read_verb, split_case
 from aico_memory.domain.formation.wording import COMMA, squeeze, trim
 
 _CONNECTIVE = re.compile(r",? (?:ve|ama|fakat|ancak|çünkü|yani|hem de|o yüzden|bu yüzden) |, |; |: ")
@@ -106,6 +106,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     if words and not named and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
         # "Hukuktan …": a name would have an apostrophe, but for that of a city, of which many leave it out.
         words[0] = words[0] if of_province(words[0], grammar) else low_tr(words[0])
+    elif "'" in "".join(words[1:2]) and words[1][:1].isupper() and not named and _is_common(words[0], grammar):
+        # "Tatile Kaş'a gidiyoruz": no part of the name behind it.
+        words[0] = low_tr(words[0])
     frame = Frame(Party(), "", times=times, text=clause, negated=denied_both)
     kept: list[str] = []
     for word in words:
@@ -137,6 +140,12 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     if verb is None or low_tr(kept[-1])[:-2] in grammar.words["professions"]:
         return nominal(frame, kept, grammar, party, before)
     return _verbal(frame, kept[:-1], verb, grammar, party, before)
+
+
+def _is_common(word: str, grammar: Grammar) -> bool:
+    """Whether a first word is a known noun with an ending of case, which a name would have an apostrophe for."""
+    known = grammar.words["nouns"] | grammar.words["events"]
+    return any(low_tr(stem) in known for case, stem in maybe_cases(word) if case != "@le")
 
 
 def _neither(words: list[str]) -> tuple[list[str], bool]:
@@ -179,16 +188,22 @@ def _verbal(
     ):
         compound = f"{low_tr(rest[-1])} {lemma}"
         if compound in grammar.verbs:
+            # "Yoga yapıyorum": what is done is a thing, too.
+            carried = [f"yap {rest[-1]}"] if lemma == "yap" and verb.tense == "progressive" else []
             lemma, rest = compound, rest[:-1]
     if lemma in ("iste", "planla", "düşün", "planlıyor") and rest and (inner := _infinitive(low_tr(rest[-1]), grammar)):
         lemma, rest, frame.intended = inner, rest[:-1], True
+        # "Fethiye'ye gitmek istiyorduk": and what came of it is not said.
+        frame.unreal = verb.tense == "was"
     elif lemma in ("bırak", "kes", "başla") and rest and (inner := _infinitive(low_tr(rest[-1]), grammar)):
         frame.begun, frame.ended = lemma == "başla", lemma != "başla"
         frame.negated = frame.negated or frame.ended
         thing = re.sub("(?<=m[ae])(?:y[ıi]|y[ae])$", "", low_tr(rest[-1]))
         carried = [f"uğraş @le {squeeze(' '.join([*rest[:-1], thing]))}"] if verb.first_person else []
         lemma, rest = inner, rest[:-1]
-    if lemma == "ol" and not verb.first_person and rest and own_noun(low_tr(rest[-1]), grammar) and frame.negated:
+    if lemma in ("ol", "kal") and not verb.first_person and rest and own_noun(low_tr(rest[-1]), grammar) and frame.negated:
+        # "Netflix aboneliğim kalmadı": there is none any more.
+        frame.ended = frame.ended or lemma == "kal"
         return existential(frame, rest, grammar)
     if verb.first_person:
         rest = [word for word in rest if low_tr(word) not in grammar.words["speaker"]]

@@ -27,7 +27,8 @@ _KIN = (
     "kızı", "oğlu", "çocuğu", "torunu", "kedisi", "köpeği", "kuşu", "kardeşi", "ablası", "abisi", "yeğeni", "kuzeni", "tavşanı",
 )  # fmt: skip
 _LISTED = re.compile(
-    rf"{_BEGINS}(?:(?P<o>{_WORD}(?:'n?[ıiuü]n|[aeıioöuü]m(?:[ıiuü]z)?[ıiuü]n)) )?"
+    rf"{_BEGINS}(?:(?P<k>{_WORD}[aeıioöuü]m(?:[ıiuü]z)?) (?={_NAME}'))?"
+    rf"(?:(?P<o>{_WORD}(?:'n?[ıiuü]n|[aeıioöuü]m(?:[ıiuü]z)?[ıiuü]n)) )?"
     rf"(?P<c>{_COUNT}) (?P<n>{'|'.join(_KIN)}) var ?[:,.] "
     rf"(?:adları |isimleri )?(?P<l>{_NAME}(?:, {_NAME})*,? ve {_NAME})(?=[.!]|$)"
 )
@@ -55,7 +56,8 @@ def _each_name(match: re.Match[str], text: str) -> str:
     if not owner:
         return match.group()
     named = ". ".join(f"{owner} {match['n']} {one}" for one in _SPLIT.split(match["l"]))
-    return f"{owner} {match['c']} {match['n']} var. {named}"
+    kin = f"{match['k']} " if match["k"] else ""
+    return f"{kin}{owner} {match['c']} {match['n']} var. {named}"
 
 
 def _owner_before(before: str) -> str:
@@ -67,9 +69,14 @@ def _owner_before(before: str) -> str:
     return genitive_of(found["n"] or found["k"], bool(found["n"]))
 
 
+def harmony_of(word: str) -> str:
+    """The high vowel that an ending of the word has."""
+    vowels = [letter for letter in word.lower() if letter in _HARMONY]
+    return _HARMONY[vowels[-1]] if vowels else "i"
+
+
 def genitive_of(word: str, name: bool) -> str:
     """The word with the ending of whose something is ("Burak'ın", "kızımın")."""
-    vowels = [letter for letter in word.lower() if letter in _HARMONY]
-    ending = _HARMONY[vowels[-1]] if vowels else "i"
+    ending = harmony_of(word)
     joined = "n" if word[-1:].lower() in _HARMONY else ""
     return f"{word}{chr(39) if name else ''}{joined}{ending}n"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from aico_memory.domain.formation.turkish_apart import told_one_by_one
+from aico_memory.domain.formation.turkish_apart import harmony_of, told_one_by_one
 from aico_memory.domain.formation.turkish_doses import doses_named
 from aico_memory.domain.formation.turkish_words import with_its_n
+from aico_memory.domain.formation.wording import lower_in
 
 # Messages before this one that are looked at, and letters of each.
 RECENT, _READ = 6, 1_000
@@ -18,8 +19,24 @@ _DOSE = r"\d[\d.,]* ?(?:mg|gr|gram|ml|mcg|miligram|damla|ünite|puf)"
 _BEGINS = r"(?:^|(?<=[.!?] )|(?<=, ))"
 
 # "Babamınki de 3 Haziran", behind "annemin doğum günü 14 Kasım".
-_THEIRS = re.compile(rf"(?i){_BEGINS}(?P<k>[^\W\d]+?m[ıiuü]n)ki(?:si)? (?:de |da |ise )?(?=\S)")
-_WHOSE = re.compile(r"(?i)\b[^\W\d]+m[ıiuü]n (?P<n>(?:[^\W\d]+ )?[^\W\d]{2,}[ıiuü]) (?=\d|(?-i:[A-ZÇĞİÖŞÜ]))")
+_THEIRS = re.compile(
+    rf"(?i){_BEGINS}(?P<k>[^\W\d]+?m[ıiuü]n|(?-i:[{_UPPER}])[^\W\d]+'n?[ıiuü]n)ki(?:si)? (?:de |da |ise )?(?=\S)"
+)
+_WHOSE = re.compile(
+    rf"(?i)\b(?:[^\W\d]+m|(?-i:[{_UPPER}])[^\W\d]+'n?)[ıiuü]n (?P<n>(?:[^\W\d]+ )?[^\W\d]{{2,}}[ıiuü]) (?=\d|(?-i:[{_UPPER}]))"
+)
+# "Adını değiştirdik", behind "bebeğimizin adını Umut koyduk".
+_A_NAME = re.compile(r"^(?P<b>)(?P<n>(?i:adını|ismini) (?=(?:değiştirdi|[A-ZÇĞİÖŞÜ][^.,;!?]{0,40} (?:olarak|koydu|yaptı))))")
+_NAME_OF = re.compile(
+    r"(?i)\b(?P<o>[^\W\d]+m(?:[ıiuü]z)?[ıiuü]n|[^\W\d]+'n?[ıiuü]n) (?:adı|ismi|adını|ismini) (?=(?-i:[A-ZÇĞİÖŞÜ]))"
+)
+# "Benimki Honda", behind "eşimin arabası Fiat".
+_OWN = re.compile(rf"{_BEGINS}[Bb]enimki (?:de |da |ise )?(?=\S)")
+_POSSESSED = re.compile(r"(?<=[aeoö])s[ıiuü]$")
+# "Motosikletim Yamaha", "doğum günüm 3 Ekim": one's own.
+_MINE = re.compile(
+    rf"(?i)(?:^|(?<=[.!?,;] ))(?:benim )?(?P<n>(?:[^\W\d]+ )?[^\W\d]{{2,}}[aeıioöuü])m(?:[ıiuü]z)? (?=\d|(?-i:[{_UPPER}]))"
+)
 
 # "Yerine Aylin Hanım geldi", behind "Selim Bey emekli oldu".
 _SUCCESSOR = re.compile(
@@ -73,16 +90,42 @@ _CODE_OF = re.compile(
 def spelled(text: str, recent: Sequence[str]) -> str:
     """The text with what it leaves out put in, as the newest message before it that names such a thing has it."""
     before = [one[:_READ] for one in reversed(recent[-RECENT:])]
-    for resolve in (_theirs, _in_the_place, _doses, doses_named, _codes):
+    for resolve in (_renamed, _theirs, _in_the_place, _doses, doses_named, _codes):
         text = resolve(text, before)
     return told_one_by_one(text)
 
 
 def _theirs(text: str, before: Sequence[str]) -> str:
-    if not _THEIRS.search(text):
+    if said := _THEIRS.search(text):
+        earlier = text[: said.start()]
+        noun = next((owned for one in (earlier, *before) if (owned := _noun_owned(one))), "")
+        # A sentence of its own: what stands before it has a subject.
+        until = f"{earlier[:-2]}. " if earlier.endswith(", ") else earlier
+        text = until + _THEIRS.sub(rf"\g<k> {noun} ", text[said.start() :]) if noun else text
+    if (mine := _OWN.search(text)) is None:
         return text
-    noun = next((found["n"] for one in before if (found := _WHOSE.search(one))), "")
-    return _THEIRS.sub(rf"\g<k> {noun} ", text) if noun else text
+    theirs = next((found["n"] for one in (text[: mine.start()], *before) if (found := _WHOSE.search(one))), "")
+    told = f"benim {_POSSESSED.sub('', theirs)}m "
+    return f"{text[: mine.start()].rstrip(', ')}. {told}{text[mine.end() :]}".removeprefix(". ") if theirs else text
+
+
+def _renamed(text: str, before: Sequence[str]) -> str:
+    """ "Adını değiştirdik, Kaan koyduk": whose name it is, the newest message that names somebody's name tells."""
+    if not _A_NAME.search(text):
+        return text
+    owner = next((found["o"] for one in before if (found := _NAME_OF.search(one))), "")
+    return _A_NAME.sub(rf"\g<b>{owner} \g<n>", text, count=1) if owner else text
+
+
+def _noun_owned(text: str) -> str:
+    """What somebody is told to have ("doğum günü" of "annemin doğum günü 14 Kasım"); of one's own as it is of others."""
+    if found := _WHOSE.search(text):
+        return found["n"]
+    if not (found := _MINE.search(text)):
+        return ""
+    noun = lower_in(found["n"], "tr")
+    # "arabam", "arabası"; "motosikletim", "motosikleti".
+    return f"{noun}s{harmony_of(noun)}" if noun[-1:] in "aeoö" else noun
 
 
 def _in_the_place(text: str, before: Sequence[str]) -> str:

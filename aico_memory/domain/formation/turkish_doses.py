@@ -11,6 +11,10 @@ _DRUG = r"(?!(?:ilaç|ilacı|hap|protein\w*|şeker\w*|tuz|kafein|lif|yağ|su|vit
 _DOSE = r"\d[\d.,]* ?(?:mg|gr|gram|ml|mcg|miligram|mikrogram|damla|ünite|puf)(?![^\W\d_])"
 _BEGINS = r"(?:^|(?<=[.!?;] )|(?<=, )|(?<=: ))"
 _OFTEN = r"(?:(?i:artık|günde|sabahları|akşamları|geceleri|sabah akşam|her (?:gün|sabah|akşam|gece)|şimdi|şimdilik|bir|tek) )*"
+_WHEN = (
+    "artık|günde|bugün|dün|şimdi|şimdilik|hâlâ|hala|her|sabah|akşam|gece|öğlen|sabahları|akşamları|geceleri|öğlenleri"
+    "|doktor|haftada|ayda|toplam|yaklaşık|sadece|yalnızca|ben|biz"
+)
 _TAKES = r"(?:alıyor|kullanıyor|içiyor)"
 _KIN = r"(?i:annem|babam|eşim|kızım|oğlum|ablam|abim|kardeşim|dedem|anneannem|babaannem|teyzem|halam|amcam|dayım|kocam|karım)"
 
@@ -31,6 +35,16 @@ _TAKEN_AT = re.compile(
     rf"(?:(?P<k>{_KIN}) )?{_OFTEN}(?P<n>{_NAME})(?:'[yn]?[ıiuü]|'[dt][ae]n) {_OFTEN}(?P<v>{_DOSE})(?: olarak)? "
     rf"(?P<t>{_TAKES})(?P<e>u[mz])?"
 )
+# "Norvasc 5 mg kullanıyorum": no word of how often or when is a medicine.
+_TAKEN_PLAINLY = re.compile(
+    rf"(?:(?P<k>{_KIN}) )?(?P<n>(?!(?i:{_WHEN})\b){_NAME}) {_OFTEN}(?P<v>{_DOSE})(?: olarak)? "
+    rf"{_OFTEN}(?P<t>{_TAKES})(?P<e>u[mz])?"
+)
+# "Doktor Norvasc'ı 10 mg'a çıkardı".
+_DOSE_SET = re.compile(
+    rf"(?:\b(?i:doktor|hekim)\w* )?\b(?P<n>{_NAME})'[yn]?[ıiuü] {_OFTEN}(?:{_DOSE}'?[dt][ae]n )?(?P<v>{_DOSE})'?y?[ae] "
+    r"(?:çıkar|düşür|indir|yükselt|artır|arttır|azalt|çek)(?:dı|di|du|dü|tı|ti|tu|tü|mış|miş|muş|müş)\w*"
+)
 # "Relpax kullanıyorum, günde 40 mg".
 _TAKEN_BESIDE = re.compile(rf"(?P<n>{_NAME}) (?P<t>{_TAKES})(?P<e>u[mz]), {_OFTEN}(?P<v>{_DOSE})(?=[.,!]|$)")
 # "…, günde 5 mg alıyorum", behind "Delix yazdı".
@@ -47,6 +61,8 @@ def doses_named(text: str, before: Sequence[str]) -> str:
     text = _DOSE_OF.sub(_of, text)
     text = _DOSE_TAKEN.sub(_taken, text)
     text = _TAKEN_AT.sub(_taken, text)
+    text = _TAKEN_PLAINLY.sub(_taken, text)
+    text = _DOSE_SET.sub(lambda match: f"{match['n']} dozum {match['v']}", text)
     text = _TAKEN_BESIDE.sub(_taken, text)
     if bare := _BARE.search(text):
         known = next((found[-1]["n"] for one in (text[: bare.start()], *before) if (found := list(_GIVEN.finditer(one)))), "")

@@ -30,6 +30,9 @@ _OFFER = re.compile(r"^(.{2,}?)y?[ae]y[ıi]m$")
 _HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
 _IS = re.compile(r"[dt][ıiuü]r$")
 # "negatifmiş"
+# "kırmızıydı", "Nalan Hanım'dı": what it was. Behind a consonant an unknown verb may end like that, too.
+_WAS = re.compile(r"'y?[dt][ıiuü]$|(?<=[aeıioöuü])yd[ıiuü]$")
+_MAY_HAVE_BEEN = re.compile(r"(?<=\w{3})[dt][ıiuü]$")
 _SAID_TO_BE = re.compile(r"(?<=\w{4})y?m[ıiuü]ş$")
 # Who is somebody's something, by the end of the noun ("piyano hocası").
 _SOMEBODY = re.compile(
@@ -64,6 +67,11 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
         return existential(frame, words[:-1], grammar)
     if (offer := _OFFER.match(low[-1])) and offer[1] in grammar.verbs:
         return None
+    whose_it_is = any(own_noun(word, grammar) for word in low[:-1]) or any(genitive(word) for word in words[:-1])
+    if whose_it_is and (bare := _without_past(words[-1], grammar)):
+        # "Kuaförüm Nalan Hanım'dı": till now, and no longer; of a garden it says how it looked.
+        words, frame.past, frame.once = [*words[:-1], bare], True, True
+        low = [low_tr(word) for word in words]
     settle(frame)
     frame.verb = "be"
     if low[0] in grammar.words["speaker"]:
@@ -99,6 +107,10 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
         if (whose := genitive(words[at]) or (of_a_thing(low, at, grammar) if thing else "")) and at + 1 < len(words):
             owner = own_noun(low_tr(whose), grammar) or whose.casefold()
             owner = " ".join([*low[:at], owner])
+            if best := _best_liked(low[at + 1 :], grammar):
+                # "Eşimin en sevdiği yemek mantı"
+                frame.subject = Party(owner=owner, noun=best[1], possessed=True)
+                return _with_value(frame, words[at + 1 + best[0] :])
             reach = len(words) if frame.times else len(words) - 1
             end = possessed_end(low, at + 1, min(at + 4, reach), at + 1)
             noun, rest = " ".join(low[at + 1 : end + 1]), words[end + 1 :]
@@ -143,6 +155,26 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
         return None
     frame.subject = found
     return _with_value(frame, words[length:])
+
+
+def _best_liked(low: list[str], grammar: Grammar) -> tuple[int, str] | None:
+    """How many words name what somebody else likes best, and that as one's own is named ("en sevdiği renk", "favori rengi")."""
+    said = " ".join(low) + " "
+    for favourite in sorted(grammar.words["favourites"], key=len, reverse=True):
+        theirs = favourite.removesuffix("m") if favourite.endswith("ğim") else favourite
+        if said.startswith(f"{theirs} ") and (noun := said[len(theirs) + 1 :].partition(" ")[0]):
+            bare = noun if theirs != favourite else harden(re.sub("(?<=.{2})(?:(?<=[aeıioöuü])s)?[ıiuü]$", "", noun))
+            return len(theirs.split()) + 1, f"{favourite} {bare}"
+    return None
+
+
+def _without_past(word: str, grammar: Grammar) -> str:
+    """The word without the past of its copula ("kırmızıydı"); empty where it has none."""
+    if match := _WAS.search(low_tr(word)):
+        return word[: match.start()]
+    bare = _MAY_HAVE_BEEN.sub("", low_tr(word))
+    known = grammar.words["professions"] | grammar.words["qualities"] | grammar.words["nominative"] | grammar.relations.keys()
+    return word[: len(bare)] if bare != low_tr(word) and bare in known else ""
 
 
 def _named_thing(words: list[str], low: list[str], grammar: Grammar) -> int:
@@ -272,6 +304,9 @@ def existential(frame: Frame, words: list[str], grammar: Grammar) -> Frame | Non
         return None
     words = [word for word in words if low_tr(word) not in grammar.words["speaker"]]
     last = low_tr(words[-1]) if words else ""
+    if frame.negated and frame.times and not frame.ended and words and words[0][:1].isupper() and last in _TITLES:
+        # "Selma Hanım bu hafta yok": away, and who she is she stays.
+        return None
     noun = own_noun(last, grammar)
     if whose := next((genitive(word) for word in words if genitive(word)), ""):
         frame.subject = Party(owner=own_noun(low_tr(whose), grammar) or whose.casefold()) if whose else Party()

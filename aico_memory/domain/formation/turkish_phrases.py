@@ -43,6 +43,14 @@ def of_province(word: str, grammar: Grammar) -> bool:
     return low_tr(split_case(word)[1]) in grammar.words["provinces"]
 
 
+def uncased(word: str, grammar: Grammar) -> str:
+    """The word without its case; a name without an apostrophe is whole ("Honda"), save a place that is known as one."""
+    low, stem = low_tr(word), split_case(word)[1]
+    known = grammar.words["provinces"] | grammar.calendar.weekdays.keys() | grammar.calendar.months.keys()
+    named = word[:1].isupper() and "'" not in word and low_tr(stem) not in known | grammar.calendar.numbers.keys()
+    return word if named or low in grammar.words["not_cased"] else stem
+
+
 # What has a name in front of it.
 _OF_A_NAME = re.compile(r"^(?:proje|ekib|takım|bölüm|kampanya|uygulama)\w+")
 
@@ -131,6 +139,9 @@ def subject_of(words: list[str], grammar: Grammar, party: Party | None) -> tuple
             if names > 1 and _case_follows(words, at + 1 + names):
                 # "Oğlum Kerem Atatürk İlkokulu'na gidiyor"
                 names = 1
+            elif names == 1 and _case_follows(words, at + 2) and _OF_A_PLACE.search(low[at + 2].partition("'")[0]):
+                # "Oğlum Bahçeşehir Koleji'ne başladı": the name is the school's.
+                names = 0
             full = " ".join([*low[:at], noun])
             related = noun in grammar.relations or full in grammar.relations
             name = " ".join(words[at + 1 : at + 1 + names]) if related else ""

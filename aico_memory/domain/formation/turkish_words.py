@@ -59,6 +59,7 @@ _WAS_AT = re.compile(f"[dt]{_A}yd[ıi](?:m|k|l{_A}r)?$")
 _WITH_N = frozenset(
     {
         "zeytin", "oyun", "koyun", "kadın", "tütün", "yayın", "basın", "düğün", "sabun", "bütün", "kayın", "apartman", "dükkan",
+        "kantin", "vitrin", "benzin", "kanun", "odun", "altın", "yarın", "gelin", "torun", "kurşun", "magazin",
         "dükkân", "ekran", "salon", "telefon", "istasyon", "vagon", "plan", "balkon", "televizyon", "kamyon", "tavan", "vatan",
     }
 )  # fmt: skip
@@ -172,7 +173,7 @@ def maybe_cases(word: str, known: Set[str] = frozenset(), compound: bool = False
         if match and case != "@le" and match[2] == "n" and not compound:
             # "n" joins an ending only to a possessive: penisilin-e, but evi-n-e.
             match = re.match(pattern.replace("?)([yn]", ")([yn]"), low)
-        if match and (compounded := re.match(f"^(.+s{_H})n[aeıi]$", low)) and case != "@le":
+        if match and (compounded := re.match(f"^(.+(?:s{_H}|okulu|yurdu|evi))n[aeıi]$", low)) and case != "@le":
             # "arı sokmasına"
             found.append((case, word[: len(compounded[1])]))
             continue

@@ -16,7 +16,7 @@ from aico_memory.domain.recall.amounts import same_quantity
 from aico_memory.domain.recall.days_kept import names_a_day, on_its_days, without_day
 from aico_memory.domain.recall.declared_names import aliases
 from aico_memory.domain.recall.matching import clipped, equal_object, same_head, same_object
-from aico_memory.domain.recall.what_ends import GIVEN_UP, MEMBERSHIPS, PURSUITS
+from aico_memory.domain.recall.what_ends import GIVEN_UP, MEMBERSHIPS, PURSUITS, TASTES
 
 ATTRIBUTE = "attribute:"
 # Predicates of things, whose names are said now longer, now shorter.
@@ -286,6 +286,9 @@ class Timeline:
         if not fact.predicate:
             over = fact.valid_from_us if fact.act == "end" else -1
             mine = [held for held in self.held if not held.invalid and held.until_us > over]
+            if fact.act == "end" and fact.language == "tr":
+                # Turkish names what one does no more by its verb; what is told to be gone is a thing.
+                mine = [held for held in mine if held.predicate not in TASTES]
             chosen = [held for held in mine if _same(held, key)] if key else mine
             if key and fact.act == "retract":
                 return chosen

@@ -10,3 +10,5 @@ GIVEN_UP = frozenset(
 )
 # What one does for its own sake, under whichever of these names.
 PURSUITS = frozenset({"plays", "hobby", "training", "learning"})
+# "The cheese is finished" ends no taste for it.
+TASTES = frozenset({"likes", "dislikes", "allergy", "not_eaten", "not_drunk", "eats", "drinks"})
