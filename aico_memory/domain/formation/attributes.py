@@ -116,7 +116,7 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         grammar.code == "en"
         and frame.verb == "be"
         and not named
-        and grammar.tenses.get(first) in ("participle", "past", "progressive")
+        and grammar.tenses.get(trim(first)) in ("participle", "past", "progressive")
     ):
         return
     if frame.verb == "be" and first == "to" and grammar.code == "en" and party.possessed:
@@ -130,7 +130,7 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
     ):
         yield from _said_of_name(party, rest, frame.text, tables, grammar)
         return
-    last = party.noun.split()[-1]
+    last = named_head(party.noun, grammar)
     relation = last in grammar.relations or (grammar.code == "de" and last.endswith(_compounds(grammar)))
     if (named or naming) and not party.name:
         predicate, single, kind = predicate_of(party.noun, tables, grammar)
@@ -208,6 +208,14 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         return
     several = (relation or own[0].startswith(FAVOURITE)) and _are_several(frame, grammar)
     yield Found(party.owner, own[0], value, own[1] and not several, own[2])
+
+
+def named_head(noun: str, grammar: Grammar) -> str:
+    """The word that says what a noun phrase names: the appointment in "appointment with the physio"."""
+    words = noun.split()
+    if grammar.parser != "english":
+        return words[-1]
+    return words[next((at for at, word in enumerate(words) if at and word in grammar.words["prepositions"]), len(words)) - 1]
 
 
 def _are_several(frame: Frame, grammar: Grammar) -> bool:

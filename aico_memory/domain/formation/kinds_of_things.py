@@ -37,7 +37,7 @@ _AGED = frozenset(["and", "a", "half", "old", "now", "today", "already", "nearly
 _TENS = frozenset(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "eleven", "hundred"])
 _TALL = re.compile(r"\b(?:foot|feet|ft|cm|centimet(?:re|er)s|met(?:re|er)s?)\b|\d'\d|\d m\b")
 _DOSED = frozenset(["mg", "gr", "g", "ml", "mcg", "damla", "ünite"])
-_HOUR = re.compile(r"\d{1,2}(?:[:.]\d\d)?\.?(?:am|pm|h|st|nd|rd|th)?")
+_HOUR = re.compile(r"(?:[0-2]?\d|3[01])(?:[:.]\d\d)?\.?(?:am|pm|h|st|nd|rd|th)?")
 
 
 def _is_hour(words: list[str], grammar: Grammar) -> bool:
@@ -146,6 +146,10 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
         )
     if what == "relation":
         return words[-1] in grammar.relations or low in grammar.relations
+    if what == "done":
+        # "The bins are collected on Mondays", never "closed on Mondays".
+        done = grammar.tenses.get(words[0]) in ("past", "participle") or words[0].endswith("ed")
+        return done and not any(words[0] in grammar.words[group] for group in ("over", "cancels", "lost"))
     if what == "study":
         # "hukuk", never "Tutunamayanlar'ı": what is read in plural, or has a name, is a book.
         fields, book = tables.types["field"], words[-1].endswith(("ları", "kitabı", "romanı"))

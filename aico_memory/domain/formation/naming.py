@@ -59,7 +59,7 @@ def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, gr
     main = main or _specific(list(_patterns(frame, phrases, tables, grammar)), tables)
     if not main:
         main = list(_open(frame, phrases, tables, grammar))
-    return found + [_typed(one, tables, grammar) for whole in main for one in separate(whole, tables, grammar)]
+    return found + [_typed(one, tables, grammar) for whole in main for one in separate(whole, tables, grammar, frame.rest)]
 
 
 def _specific(found: list[Found], tables: FormationTables) -> list[Found]:
@@ -239,6 +239,7 @@ def _match(
                 continue
             noun = lower_in(shorten(_CASE.sub("", groups.get("n") or ""), grammar), grammar.code)
             value = without_relation(value, grammar) if predicate.relation else value
+            noun = _of_what(noun, grammar) if predicate.name == DOSE else noun
             if groups.get("n") and (not noun or (predicate.name == DOSE and noun in grammar.words["no_values"])):
                 # "Take 10 mg of something": of what is not said.
                 continue
@@ -269,6 +270,11 @@ def _match(
                 opposite=predicate.opposite,
             )  # fmt: skip
     return None
+
+
+def _of_what(noun: str, grammar: Grammar) -> str:
+    """ "20 mg of lisinopril in the morning": of lisinopril, without when."""
+    return " ".join(takewhile(lambda word: word not in grammar.words["stops"], noun.split())) if grammar.code == "en" else noun
 
 
 def _has_its_own(frame: Frame, grammar: Grammar) -> bool:

@@ -86,6 +86,41 @@ def it_is(
     )
 
 
+def now_it_is(
+    said: str, earlier: Sequence[FormedFact], phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
+    said_at_us: int, sentence: str,
+) -> list[FormedFact]:  # fmt: skip
+    """ "It's Virgin Active now", "from June it's Marco": another name or number for what was told last; else nothing."""
+    text = squeeze(said)
+    match = next((found for mark in grammar.marks["it_is"] if (found := mark.match(text.rstrip(".!")))), None)
+    if match is None or HOLDER.search(match["v"]):
+        return []
+    begins = _begins(text, match["v"], phrases, said_at_us)
+    value = bare(restore(match["v"], raw), grammar)
+    named = value[:1].isupper() or any(letter.isdigit() for letter in value)
+    if not named or len(value.split()) > _NAMED_SHORTLY or not (begins > said_at_us or by_now(grammar, sentence)):
+        return []
+    digits = any(letter.isdigit() for letter in value)
+    fact = next(
+        (
+            one
+            for one in reversed(earlier)
+            if one.act in ("assert", "correct") and like_case(one.value, value)
+            and any(letter.isdigit() for letter in one.value) == digits
+        ),
+        None,
+    )  # fmt: skip
+    if fact is None or fact.object_key == object_key(value, grammar):
+        return []
+    return [
+        replace(
+            fact, value=value, object_key=object_key(value, grammar), act="assert",
+            corrected="" if fact.single_valued else fact.object_key, text=sentence, excerpt=sentence[:300],
+            valid_from_us=begins, valid_until_us=OPEN, temporal_type="persistent",
+        )
+    ]  # fmt: skip
+
+
 def _begins(clause: str, value: str, phrases: Sequence[TimePhrase], said_at_us: int) -> int:
     """ "From 21 March it is Ruben": when it begins, beside what it is."""
     named = set(HOLDER.findall(clause)) - set(HOLDER.findall(value))
@@ -256,6 +291,8 @@ def gone_thing(frame: Frame, tables: FormationTables, grammar: Grammar) -> str:
 def thing_timed(frame: Frame, earlier: Iterable[Sequence[FormedFact]], grammar: Grammar) -> Party | None:
     """ "It's due on Friday", "the deadline is Friday now": the newest thing that had a time; `earlier` newest first."""
     said = [trim(word) for word in lower_in(frame.text, grammar.code).split() if trim(word) not in grammar.words["adverbs"]]
+    # "From May on it will be on Wednesdays".
+    said = [word for word in said if not HOLDER.search(word)]
     first = said[0] if said else ""
     # "The dentist rang, it's the 27th now": nobody is a date.
     it = grammar.parser == "english" and first in grammar.words["its_time"]

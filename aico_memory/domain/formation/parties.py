@@ -93,8 +93,8 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:  # noqa: 
     if lowered[0] in grammar.words["possessives"]:
         possessed = lowered[0] in grammar.words["own"]
         if not possessed:
-            if last is None or (last.name and lowered[1:] == ["name"]):
-                # "Her name is Shadow": nobody knows whose, or who has a name is named once more.
+            if last is None or (last.name and lowered[1:] == ["name"]) or (last.noun and lowered[1:] == last.noun.split()):
+                # "Her name is Shadow": nobody knows whose, or who has a name is named once more; a size has no size.
                 return NOBODY
             owner = last.subject
         words, lowered = words[1:], lowered[1:]

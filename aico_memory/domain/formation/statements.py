@@ -45,6 +45,7 @@ from aico_memory.domain.formation.noticing import (
     it_is,
     like_case,
     moved,
+    now_it_is,
     said_later,
     spelled_out,
     taken_back,
@@ -57,7 +58,7 @@ from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
 from aico_memory.domain.formation.succession import Statements, note_what_is_over, succeeded
 from aico_memory.domain.formation.turkish_context import spelled
-from aico_memory.domain.formation.validity import end_of_named_day, validity_of
+from aico_memory.domain.formation.validity import bounds_of, end_of_named_day, validity_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, is_value, lower_in, sentences, squeeze
 from aico_memory.domain.memory import OPEN
@@ -65,8 +66,6 @@ from aico_memory.domain.memory import OPEN
 MAX_SENTENCES = 40
 _WORDS = re.compile(r"[^\W\d_]+")
 RETURNED = "returned"
-# Phrases of time that say how long, never when.
-BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
 
 
 def read_statements(
@@ -163,7 +162,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         frame.ended = frame.ended or ended
         frame.negated = frame.negated or ended or speech.untrue
         frame.never, frame.perfect = frame.never or speech.untrue, frame.perfect or speech.untrue
-        frame.bounds = frozenset(number for number in frame.times if phrases[number].kind in BOUNDING)
+        frame.bounds = bounds_of(frame, phrases)
         if frame.times or grammar.parser == "english":
             known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-3:]))
             frame.subject = thing_timed(frame, chain([result.facts], known), grammar) or frame.subject
@@ -208,6 +207,8 @@ def _sentence(  # noqa: PLR0912, PLR0915
     if not found_any and any(mark.search(speech.text) for mark in grammar.marks["off_it"]):
         known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-6:]))
         result.facts.extend(called_off(chain([result.facts], known), said_at_us, sentence))
+    if not found_any and not speech.act and not question:
+        result.facts.extend(now_it_is(held, before_that(), phrases, raw, grammar, said_at_us, sentence))
     moved(result, before_facts)
     what_it_replaces(result, before_facts, grammar, tables)
     told_before = partial(_told_before, grammar, tables, said_at_us, zone, recent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aico_memory.domain.formation.frames import Frame
+from aico_memory.domain.formation.frames import HOLDER, Frame
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.when import HABIT, TimePhrase
 from aico_memory.domain.memory import OPEN
@@ -13,6 +13,10 @@ from aico_memory.domain.memory import OPEN
 _DAY_US = 86_400_000_000
 # What is told to be for a season that is this near is so already ("back on vitamin D for the winter", in November).
 _SOON_US = 45 * _DAY_US
+# Phrases of time that say how long, never when.
+BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
+# A span of so much or more is a week or a longer one.
+_WEEK_US = 6 * _DAY_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,21 @@ class Validity:
     over: bool = False
     # The clause itself bounds it; else it holds until something else is said.
     bounded: bool = False
+
+
+def bounds_of(frame: Frame, phrases: Sequence[TimePhrase]) -> frozenset[int]:
+    """Those phrases of time of a clause that only bound how long it holds: since, until, and "this week it's on Thursday"."""
+    bounds = {number for number in frame.times if phrases[number].kind in BOUNDING}
+    words = frame.text.split()
+    opens = HOLDER.fullmatch(words[0].rstrip(",")) if words else None
+    if opens is None or HOLDER.search(words[1] if len(words) > 1 else ""):
+        return frozenset(bounds)
+    span = phrases[int(opens[1])]
+    days = [number for number in frame.times if number != int(opens[1]) and number not in bounds]
+    if span.kind == "at" and span.future[1] - span.future[0] >= _WEEK_US and days:
+        # The week or month that opens the clause is that of the day which it names.
+        bounds.add(int(opens[1]))
+    return frozenset(bounds)
 
 
 def end_of_named_day(value: str, frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar) -> int:

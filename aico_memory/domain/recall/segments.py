@@ -11,7 +11,7 @@ from aico_memory.domain.formation.acts import read_speech
 from aico_memory.domain.formation.german_gaps import gapped_german
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.plainer import MAX_CHARACTERS
-from aico_memory.domain.formation.statements import BOUNDING
+from aico_memory.domain.formation.validity import BOUNDING
 from aico_memory.domain.formation.turkish_nominal import EXIST
 from aico_memory.domain.formation.turkish_phrases import verb_of
 from aico_memory.domain.formation.when import TimePhrase, find_times
