@@ -116,7 +116,7 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         grammar.code == "en"
         and frame.verb == "be"
         and not named
-        and grammar.tenses.get(trim(first)) in ("participle", "past", "progressive")
+        and (grammar.tenses.get(trim(first)) in ("participle", "past", "progressive") or first == "being")
     ):
         return
     if frame.verb == "be" and first == "to" and grammar.code == "en" and party.possessed:
@@ -193,6 +193,9 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         relation_predicate, single, kind = predicate_of(name.noun, tables, grammar)
         yield Found(name.owner, relation_predicate, value, single, kind)
         return
+    if own[0] in SERVED and value[:1].isdigit() and grammar.parser == "english":
+        # "My gym is 52 euros now": what it costs.
+        own = (f"{ATTRIBUTE}{party.noun} fee", True, "fact")
     told_of = party.owner != SPEAKER and (value[:1].isupper() or value[:1].isdigit())
     if own[0].startswith("attribute:") and not party.possessed and not told_of:
         # "Ben's shoe size is 31", never "Ben's idea was great".

@@ -193,11 +193,12 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     subject_words = [
         word for word in words[:place] if lower(word) not in grammar.words["adverbs"] and lower(word) not in ("never", "not")
     ]
-    subject_words = with_noun_of(subject_words, before.subject if before else party, grammar)
+    named = with_noun_of(subject_words, before.subject if before else party, grammar)
     order = place == 0 and before is None and grammar.tenses.get(lowered[0]) == "infinitive" and lowered[:2] != ["call", "me"]
-    if order:
-        # "Use add-apt-repository": told to somebody, not of anybody.
+    if order or named is None:
+        # "Use add-apt-repository": told to somebody, not of anybody; "mine is in the shop": nobody knows what.
         return None
+    subject_words = named
     company = ""
     if len(subject_words) > 2 and [lower(word) for word in subject_words[-2:]] in (["and", "i"], ["and", "me"]):
         # "Tom and I got married".

@@ -18,11 +18,11 @@ _FINITE = ("third", "infinitive", "past", "present")
 _SHORT, _MOST = 3, 6
 
 
-def with_noun_of(subject: list[str], before: Party | None, grammar: Grammar) -> list[str]:
-    """ "Mine is red", "my dad's is green": with the noun of which the clause before told whose it is."""
-    if not subject or before is None or not before.noun or before.noun in grammar.relations:
-        return subject
-    last = lower(trim(subject[-1]))
+def with_noun_of(subject: list[str], before: Party | None, grammar: Grammar) -> list[str] | None:
+    """ "Mine is red", "my dad's is green": with the noun of which the clause before told whose it is; None where none did."""
+    last = lower(trim(subject[-1])) if subject else ""
+    if before is None or not before.noun or before.noun in grammar.relations:
+        return None if len(subject) == 1 and last in OWNERS else subject
     if len(subject) == 1 and last in OWNERS:
         return [OWNERS[last], *before.noun.split()]
     whose = last.endswith(("'s", "s'")) and (
@@ -34,6 +34,9 @@ def with_noun_of(subject: list[str], before: Party | None, grammar: Grammar) -> 
 def runs_on(left: str, right: str, grammar: Grammar) -> bool:
     """ "I run on Mondays and swim on Tuesdays": behind a time a verb with a time of its own, even if it may be a noun."""
     words, theirs = left.split(), right.split()
+    if lower(words[0]) in _SPEAKERS and len(theirs) > 2 and grammar.tenses.get(lower(theirs[0])) == "infinitive":
+        # "I gave up tennis and play padel now."
+        return any(mark.search(lower(right)) for mark in grammar.marks["by_now"])
     if len(words) < _SHORT or len(theirs) < 2 or not (HOLDER.search(words[-1]) and HOLDER.search(theirs[1])):
         return False
     return lower(words[0]) in _SPEAKERS and grammar.tenses.get(lower(theirs[0])) == "infinitive"

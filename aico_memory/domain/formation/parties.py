@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from aico_memory.domain.formation.formed import SPEAKER
-from aico_memory.domain.formation.frames import Party
+from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
 
@@ -47,6 +48,19 @@ def mentioned(sentence: str, grammar: Grammar, fresh: bool = False) -> Party | N
         if noun in grammar.relations and words[at - 1] in (grammar.words["fresh"] if fresh else grammar.words["own"]):
             return Party(noun=grammar.synonyms.get(noun, noun), possessed=True)
     return None
+
+
+def names_anew(frame: Frame, grammar: Grammar) -> bool:
+    """Whether "she" stands for the subject of this clause from now on; in "the bank gave her a loan" it stands for who she was."""
+    subject = frame.subject
+    own = lower_in(frame.text.partition(" ")[0], grammar.code) in grammar.words["own"]
+    if grammar.parser != "english" or own or subject.name or not subject.noun:
+        return bool(subject.noun or subject.name)
+    words = [lower_in(trim(word), grammar.code) for word in frame.rest.split()]
+    behind = grammar.words["prepositions"] | grammar.words["determiners"] | grammar.words["particles"]
+    return not any(
+        word == "him" or (word == "her" and (not after or after in behind)) for word, after in pairwise([*words, ""])
+    )
 
 
 def is_somebody(party: Party, grammar: Grammar) -> bool:

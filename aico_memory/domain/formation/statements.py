@@ -52,7 +52,7 @@ from aico_memory.domain.formation.noticing import (
     thing_timed,
     until_then,
 )
-from aico_memory.domain.formation.parties import is_somebody, mentioned
+from aico_memory.domain.formation.parties import is_somebody, mentioned, names_anew
 from aico_memory.domain.formation.plainer import MAX_CHARACTERS, PARSERS, plainer
 from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
@@ -167,7 +167,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
             known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-3:]))
             frame.subject = thing_timed(frame, chain([result.facts], known), grammar) or frame.subject
         before = frame
-        if frame.subject.noun or frame.subject.name:
+        if names_anew(frame, grammar):
             result.last_party = frame.subject
         note_what_is_over(result, frame, grammar)
         if begins_later(result, before_facts, frame, phrases, grammar):

@@ -141,7 +141,7 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
     if group.predicate in ("time", "location"):
         fits = {"time": ("when",), "location": ("where",)}[group.predicate]
         known = max(known, 1.5) if question.asks in fits else known if known >= 2 else known * 0.3
-    total = known + by_noun + verb_score(group, question)
+    total = known + by_noun + verb_score(group, question, tables)
     return total + closeness + 0.5 if total else 0.0
 
 
@@ -177,6 +177,9 @@ def _best(  # noqa: PLR0912
     if _asks_about_them(question, about, tables):
         # "What breed is my dog?" is not answered with who the dog is.
         eligible = [group for group in eligible if not _is_relation(group, question, tables)]
+    if question.asks in ("where", "when"):
+        # Who somebody is says neither where nor when.
+        eligible = [group for group in eligible if not _is_relation(group, question, tables)]
     top = max((group.score for group in eligible), default=0.0)
     if top >= figures.least_score:
         leaders = [group for group in eligible if group.score >= top - 0.01]
@@ -197,6 +200,7 @@ def _best(  # noqa: PLR0912
     if question.predicates and not eligible:
         return None
     open_groups = [group for group in eligible if about or (group.subject == SPEAKER and not question.relations)]
+    open_groups = [group for group in open_groups if group.predicate not in question.contrary]
     if about and not question.naming:
         # Who Lena is answers nothing that is asked about her.
         open_groups = [group for group in open_groups if group.subject in about]
@@ -204,9 +208,6 @@ def _best(  # noqa: PLR0912
         # "What is my brother called?", where only is told where he lives.
         named = [group for group in open_groups if group.predicate in _OF_THE_RELATION]
         open_groups = [group for group in open_groups if _is_relation(group, question, tables)] + named
-    if question.asks in ("where", "when"):
-        # Who somebody is says neither where nor when.
-        open_groups = [group for group in open_groups if not _is_relation(group, question, tables)]
     open_groups = [group for group in open_groups if question.yes_no or not says_nothing(group, question)]
     least = figures.least_similarity
     known = [name for name, said in question.predicates.items() if said >= figures.least_known]
