@@ -13,6 +13,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 # Of three or more nothing is told as of a pair; each would be told of again with each of the others.
 # What is done to somebody with something ("I bought Tom a book").
 _TO_SOMEBODY = frozenset({"buy", "get", "send", "give", "make", "cook", "bring", "show", "tell", "lend", "pay", "offer", "teach"})
+_COPULAS = frozenset({"is", "are", "was", "were", "am", "has", "have", "had"})
 _VERBAL = ("past", "third", "present", "participle")
 # Words of what is done.
 _LONG = 3
@@ -58,7 +59,10 @@ def gapped(left: str, right: str, grammar: Grammar, joining: str = "and") -> str
     if one is None or other is None or not one[1]:
         return ""
     verb, *rest = one[1]
-    if grammar.tenses.get(other[1][0].lower()) in ("past", "third", "present", "participle"):
+    if grammar.tenses.get(other[1][0].lower()) in _VERBAL or any(word.lower() in _COPULAS for word in other[1]):
+        return ""
+    if rest and grammar.tenses.get(rest[0].lower()) in ("past", "participle", "progressive"):
+        # "Harriet has left, my boss is Declan now."
         return ""
     first, theirs = (rest or [""])[0], other[1]
     same = first.lower() in grammar.words["prepositions"] and first.lower() == theirs[0].lower() and len(theirs) > 1

@@ -65,11 +65,11 @@ def _another_relation(noun: str, question: Question, grammar: Grammar) -> bool:
 
 def verb_score(group: Group, question: Question, tables: FormationTables) -> float:
     """An open predicate is named by its verb; "not" of what is not eaten is none."""
-    if "_" in group.predicate and group.predicate in tables.predicates:
-        return 0.0
     if ":" in group.predicate or group.held[0].fact.language != question.language or group.predicate in question.contrary:
         return 0.0
     verb = group.predicate.split("_")[0]
+    if verb != group.predicate in tables.predicates and verb not in tables.grammars[question.language].verbs:
+        return 0.0
     return 1.0 if stems(verb, question.language) & question.stems and verb not in question.predicates else 0.0
 
 
