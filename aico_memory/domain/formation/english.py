@@ -24,6 +24,7 @@ _SPEAKERS = frozenset(["i", "we", "you", "they"])
 _FINITE_PAST = frozenset(["was", "were", "had", "did"])
 _INTENTIONS = frozenset(["want", "plan", "intend", "hope", "decide", "like", "need"])
 _STARTS, _STOPS = frozenset(["start", "begin"]), frozenset(["stop", "quit"])
+_DONE = ("past", "participle")
 _SAME_PAST = frozenset(["quit", "split", "cut", "put", "let", "set", "hit"])
 _PLURALS = frozenset(["children", "people", "kids", "men", "women", "parents"])
 _CONNECTIVE = re.compile(
@@ -287,13 +288,14 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
             if lemma in _STARTS and (
                 comes(following, grammar, "progressive") or (following[:1] == ["to"] and comes_verb(following[1:], grammar))
             ):
-                frame.begun = True
+                frame.begun, frame.happened = True, grammar.tenses.get(word) in _DONE
                 at += 1
                 continue
             if (lemma in _STOPS and comes(following, grammar, "progressive")) or (
                 lemma == "give" and following[:1] == ["up"] and comes(following[1:], grammar, "progressive")
             ):
                 frame.ended = frame.negated = True
+                frame.happened = grammar.tenses.get(word) in _DONE or (word in _SAME_PAST and at == place)
                 at += 2 if lemma == "give" else 1
                 continue
             tense = grammar.tenses.get(word, "")
@@ -320,6 +322,9 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
     if any(word in ("not", "never") for word in lowered[at + 1 :]) and "but" not in lowered:
         frame.negated = True
         frame.never = frame.never or "never" in lowered[at + 1 :]
+    if len(rest) > 1 and rest[0] == "no" and lower(trim(rest[1])) not in grammar.words["no_values"] and not trim(rest[1]).isdigit():
+        # "I have no car", "she eats no meat".
+        frame.negated, rest = True, rest[1:]
     frame.rest = squeeze(" ".join(rest))
     frame.readings = [squeeze(f"{frame.verb} {frame.rest}")]
     if (frame.ended or frame.begun) and at < len(lowered) and grammar.tenses.get(lowered[at]) == "progressive":

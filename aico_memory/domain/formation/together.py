@@ -67,13 +67,17 @@ def gapped(left: str, right: str, grammar: Grammar, joining: str = "and") -> str
     first, theirs = (rest or [""])[0], other[1]
     same = first.lower() in grammar.words["prepositions"] and first.lower() == theirs[0].lower() and len(theirs) > 1
     counted = _counts(first, grammar) and _counts(theirs[0], grammar)
-    if (same or counted) and joining == "and" and one[0] != spoken[:1]:
+    kin = other[0][0].lower() in grammar.words["own"] and one[0][0].lower() in grammar.words["own"]
+    if (same or counted) and (joining == "and" or kin) and one[0] != spoken[:1]:
         return " ".join([*other[0], verb, *theirs])
     third = _third(verb, grammar) if one[0] == spoken and spoken[0].lower() in ("i", "we") else verb
     if not third or not rest or grammar.verbs.get(verb.lower()) in _TO_SOMEBODY:
         return ""
     held = [word for word in rest if not HOLDER.search(word)]
     if all(HOLDER.search(word) for word in theirs):
+        if rest and HOLDER.search(rest[0]) and kin:
+            # "My passport expires in October, my ID card in May."
+            return " ".join([*other[0], third, *theirs])
         # "My son does judo on Mondays and my daughter on Tuesdays", never "I see Tom on Mondays and my aunt on Tuesdays".
         people = any(word[:1].isupper() or word.lower() in grammar.relations for word in held)
         return " ".join([*other[0], third, *held, *theirs]) if held and len(held) < len(rest) and not people else ""
@@ -114,16 +118,28 @@ def _counts(word: str, grammar: Grammar) -> bool:
     return low.isdigit() or (low in grammar.calendar.numbers and low not in grammar.words["determiners"])
 
 
+def _thing(words: Sequence[str], grammar: Grammar) -> int:
+    """Where a thing of the speaker's ends that is followed at once by a time, or by a verb and a time; 0 where none is."""
+    at = next((at for at, word in enumerate(words[:_LONG + 2]) if HOLDER.search(word)), 0)
+    before = words[1:at]
+    if before and grammar.tenses.get(before[-1].lower()) == "third":
+        at, before = at - 1, before[:-1]
+    plain = before and not any(grammar.tenses.get(word.lower()) in _VERBAL or word.lower() in _COPULAS for word in before)
+    return at if plain else 0
+
+
 def person_at_start(text: str, grammar: Grammar) -> tuple[list[str], list[str]] | None:
     """The words that name somebody at the start of a clause, and those behind them; None where it starts otherwise."""
     words = text.split()
     if len(words) < 2:
         return None
     if words[0].lower() in grammar.words["own"]:
-        end = 2 if words[1].lower().strip(",") in grammar.relations else 0
+        noun = words[1].lower().strip(",")
+        folks = noun in grammar.relations or noun in grammar.words["people"]
+        end = 2 if folks else _thing(words, grammar)
         named = len(words) > end and words[end][:1].isupper() and words[end].isalpha()
         # "My brother German", behind "I speak French"
-        end += 1 if end and named and words[end].lower() not in grammar.words["tongues"] else 0
+        end += 1 if folks and named and words[end].lower() not in grammar.words["tongues"] else 0
     else:
         named = words[0][:1].isupper() and words[0].isalpha()
         end = (

@@ -57,12 +57,23 @@ def end_of_named_day(value: str, frame: Frame, phrases: Sequence[TimePhrase], sa
     return max((end for end in ends if end > said_at_us), default=OPEN)
 
 
+def _is_to_last(phrase: TimePhrase, frame: Frame, grammar: Grammar) -> bool:
+    """ "I'm in Rome for two weeks": from now on, where "I've been in Rome for two weeks" tells how long it has been so."""
+    done = frame.past or frame.perfect or frame.once or frame.ended or frame.negated
+    if grammar.parser != "english" or done:
+        return False
+    words = set(phrase.phrase.split())
+    # Who is somewhere "for two years" may as well have been there.
+    near = any(grammar.calendar.units.get(word) in ("day", "week", "month") for word in words)
+    return near and words.isdisjoint({"now", "already", "past", "last"})
+
+
 def validity_of(  # noqa: PLR0912
     frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar, sudden: bool
 ) -> Validity:
     """`sudden` is what happens at a moment (moving) and holds from then on; anything else is a state."""
     start, until, named_start, bounded, since = said_at_us, OPEN, False, False, 0
-    past = frame.past or frame.once or frame.perfect
+    past = frame.past or frame.once or frame.perfect or frame.happened
     for number in frame.times:
         phrase = phrases[number]
         if phrase.kind == HABIT:
@@ -71,6 +82,9 @@ def validity_of(  # noqa: PLR0912
         if phrase.kind == "until" and frame.perfect and frame.verb in grammar.words["for_a_time"]:
             # "I've borrowed it until April": done, and to last.
             span = phrase.future
+        if phrase.kind == "held" and _is_to_last(phrase, frame, grammar):
+            until, bounded = said_at_us + (said_at_us - phrase.past[0]), True
+            continue
         if phrase.kind == "from" and 0 <= said_at_us - phrase.past[0] < _DAY_US:
             # "From 1 April", said on that day.
             span = phrase.past

@@ -117,6 +117,9 @@ def recalled(  # noqa: PLR0912
         answer = _fallen_back(best, question, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
     answer = uncontradicted(answer, held, at_us, tables)
     answer = still_done(liked_to_do(answer, question, tables), question, held, at_us)
+    if question.asks == "who":
+        # "Who do I play chess with?" is not answered with chess.
+        answer = [one for one in answer if not stems(one.fact.value, question.language) <= question.stems]
     return Recalled(_narrowed(answer, best, question, tables), best.held)
 
 
