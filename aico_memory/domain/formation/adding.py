@@ -15,6 +15,7 @@ from aico_memory.domain.formation.kinds_of_things import alike, same_words
 from aico_memory.domain.formation.naming import object_key
 from aico_memory.domain.formation.noticing import like_case
 from aico_memory.domain.formation.succession import HOME, Statements
+from aico_memory.domain.formation.unnamed import named_no_more
 from aico_memory.domain.formation.values import NAMED
 from aico_memory.domain.formation.weight import INFERRED, STATED
 from aico_memory.domain.formation.wording import lower_in, squeeze
@@ -26,7 +27,6 @@ _BEHIND = 2
 FAVOURITE, EMPLOYER = "favourite:", "employer"
 PRONOUNS = frozenset({"him", "her", "it", "them"})
 LIKES, SAVING, HAD = "likes", "saving", frozenset({"owns", "car", "pet", "computer", "camera", "phone"})
-NAMELESS = frozenset({"pet", "owns"})
 PLACES = frozenset({"employer", "home_city", "location", "role", "school", "studies"})
 ONTO, PASTIMES = "onto", frozenset({"reading", "watching", "project"})
 COMMUTE, RETURNED = "commute", "returned"
@@ -128,7 +128,7 @@ def by_what_was_told(
     in_place_of_what_was_told(result, start, told_before(), now, grammar)
     only_these(result, start, sentence, told_before(), now, grammar)
     played_then(result, start, told_before(), grammar)
-    named_no_more(result, start, sentence, grammar)
+    named_no_more(result, start, sentence, told_before(), grammar)
     if any(mark.search(sentence) for mark in grammar.marks["before_that"]):
         before_it(result, start, result.facts[:start] or newest(), said_at_us)
 
@@ -284,17 +284,6 @@ def _nothing_else(said: str, facts: Sequence[FormedFact], grammar: Grammar) -> b
     # In Turkish what is done stands behind it ("sadece Spotify aboneliğim var").
     first = bool(words) and any(words[0].startswith(value) for value in values)
     return first and len(left) <= _BEHIND if turkish else not left
-
-
-def named_no_more(result: Statements, start: int, sentence: str, grammar: Grammar) -> None:
-    """ "I don't have a cat": then none has a name."""
-    if not any(mark.search(sentence) for mark in grammar.marks["has_none"]):
-        return
-    for fact in [one for one in result.facts[start:] if one.predicate in NAMELESS and one.act in ("end", "retract")]:
-        noun = lower_in(fact.value, grammar.code)
-        if noun in grammar.relations:
-            name = f"{ATTRIBUTE}{grammar.synonyms.get(noun, noun)}"
-            result.facts.append(replace(fact, predicate=name, value="", object_key="", corrected="", kind="profile"))
 
 
 def _preferred(fact: FormedFact, grammar: Grammar) -> bool:

@@ -317,6 +317,9 @@ def _is_name(rest: str, grammar: Grammar) -> bool:
         words.pop(0)
     if not words or not words[0][:1].isupper():
         return False
+    if grammar.code == "en" and len(words) == 1 and lower_in(trim(words[0]), "en") in grammar.words["tongues"]:
+        # "My boyfriend is Portuguese": nobody is called so.
+        return False
     if lower_in(trim(words[0]), grammar.code) in grammar.words["titles"]:
         # "Frau Koch" is no cook.
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from aico_memory.domain.formation import contractions
-from aico_memory.domain.formation.english_gaps import OWNERS, continued, runs_on, with_noun_of
+from aico_memory.domain.formation.english_gaps import OWNERS, continued, runs_on, whose, with_noun_of
 from aico_memory.domain.formation.english_verbs import comes, comes_participle, comes_verb
 from aico_memory.domain.formation.frames import Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
@@ -46,7 +46,7 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
             start = match.end() if _opens_clause(right, grammar) else start
             continue
         joining = match.group().strip()
-        if joining in ("and", ", and", ",") and (whole := gapped(heading, right, grammar, joining) or continued(heading, right, grammar)):
+        if joining in ("and", ", and", ",") and (whole := _whole(heading, right, grammar, joining)):
             return [*parts, heading, *clauses(whole, grammar)]
         opens = _opens_clause(right, grammar) or _does_too(heading, match.group(), right, grammar)
         opens = opens or runs_on(heading, right, grammar)
@@ -54,6 +54,11 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
             parts.append(sentence[start : match.start()])
             start = match.end()
     return [*parts, sentence[start:]]
+
+
+def _whole(left: str, right: str, grammar: Grammar, joining: str) -> str:
+    """What follows with what it leaves out; empty where it leaves out nothing."""
+    return gapped(left, right, grammar, joining) or continued(left, right, grammar) or whose(left, right, grammar)
 
 
 def _does_too(heading: str, connective: str, right: str, grammar: Grammar) -> bool:

@@ -72,6 +72,25 @@ def continued(left: str, right: str, grammar: Grammar) -> str:
     return " ".join([*subject, told[0], right]) if same else ""
 
 
+def whose(left: str, right: str, grammar: Grammar) -> str:
+    """ "My birthday is on 3 May, my sister's on 4 June": the second with its verb; empty where it is no such thing."""
+    words, theirs = left.split(), right.split()
+    at = next((at for at, word in enumerate(words) if at and lower(word) in ("is", "are", "was", "were")), 0)
+    end = next((at for at, word in enumerate(theirs[:2], 1) if lower(word).endswith(("'s", "s'"))), 0)
+    mine = bool(at) and lower(words[0]) in grammar.words["own"]
+    named = end == 1 or (end == 2 and lower(theirs[0]) in grammar.words["own"] and lower(theirs[1])[:-2] in grammar.relations)
+    if not (mine or (at and words[0].endswith("'s"))) or not end or not named or len(theirs) == end:
+        return ""
+    rest = theirs[end : end + _MOST]
+    first = words[at + 1] if at + 1 < len(words) else ""
+    if _has_verb(rest, grammar):
+        return ""
+    timed = bool(HOLDER.search(first)) == bool(HOLDER.search(rest[0]))
+    led = _is(first, "prepositions", grammar) == _is(rest[0], "prepositions", grammar)
+    close = next((at for at, word in enumerate(rest, 1) if not word[-1].isalnum()), len(rest))
+    return " ".join([*theirs[:end], words[at], *theirs[end:]]) if timed and led and close <= _SHORT else ""
+
+
 def _where(words: Sequence[str], grammar: Grammar) -> int:
     """The place of the first preposition or time; -1 where none is."""
     return next((at for at, word in enumerate(words) if HOLDER.search(word) or _is(word, "prepositions", grammar)), -1)

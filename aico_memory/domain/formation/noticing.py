@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -25,6 +26,8 @@ CALLED_OFF = frozenset({"trip", "time"})
 LONG_STAY_US = 300 * 86_400_000_000
 # Words in which a thing is named by itself.
 _NAMED_SHORTLY = 4
+# A number with its unit, and nothing else.
+_MEASURE = re.compile(r"^(?:now |already |(?:now |back )?(?:up|down) (?:to|at) )?(?P<v>\d[\d.,]* (?P<u>[a-z]+))(?: now| already| today)?[.!]*$")
 STAYS = ("location", "home_city", "employer")
 TASTES = frozenset({"likes", "dislikes", "eats", "drinks", "plays", "hobby", "owns", "uses", "reading"})
 
@@ -93,7 +96,9 @@ def now_it_is(
     """ "It's Virgin Active now", "from June it's Marco": another name or number for what was told last; else nothing."""
     text = squeeze(said)
     match = next((found for mark in grammar.marks["it_is"] if (found := mark.match(text.rstrip(".!")))), None)
-    if match is None or HOLDER.search(match["v"]):
+    if match is None:
+        return _measured(squeeze(HOLDER.sub("", text)), earlier, grammar, said_at_us, sentence)
+    if HOLDER.search(match["v"]):
         return []
     begins = _begins(text, match["v"], phrases, said_at_us)
     value = bare(restore(match["v"], raw), grammar)
@@ -117,6 +122,25 @@ def now_it_is(
             fact, value=value, object_key=object_key(value, grammar), act="assert",
             corrected="" if fact.single_valued else fact.object_key, text=sentence, excerpt=sentence[:300],
             valid_from_us=begins, valid_until_us=OPEN, temporal_type="persistent",
+        )
+    ]  # fmt: skip
+
+
+def _measured(
+    text: str, earlier: Sequence[FormedFact], grammar: Grammar, said_at_us: int, sentence: str
+) -> list[FormedFact]:  # fmt: skip
+    """ "85 kg this morning": the newest of what was told in that unit, by one of whom there is one value only."""
+    match = _MEASURE.match(lower_in(text, grammar.code)) if grammar.parser == "english" else None
+    if match is None:
+        return []
+    unit = match["u"]
+    fact = next((one for one in reversed(earlier) if one.single_valued and one.value.casefold().split()[1:2] == [unit]), None)
+    if fact is None or fact.act not in ("assert", "correct") or fact.value.casefold() == match["v"]:
+        return []
+    return [
+        replace(
+            fact, value=match["v"], object_key=object_key(match["v"], grammar), act="assert", corrected="", text=sentence,
+            excerpt=sentence[:300], valid_from_us=said_at_us, valid_until_us=OPEN, temporal_type="persistent",
         )
     ]  # fmt: skip
 

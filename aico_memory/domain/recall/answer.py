@@ -117,9 +117,6 @@ def recalled(  # noqa: PLR0912
         answer = _fallen_back(best, question, groups, tables, at_us) or _remembered(best, question, held, at_us, tables)
     answer = uncontradicted(answer, held, at_us, tables)
     answer = still_done(liked_to_do(answer, question, tables), question, held, at_us)
-    if question.asks == "who":
-        # "Who do I play chess with?" is not answered with chess.
-        answer = [one for one in answer if not stems(one.fact.value, question.language) <= question.stems]
     return Recalled(_narrowed(answer, best, question, tables), best.held)
 
 
@@ -132,10 +129,8 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
         elsewhere = bool(about) or bool(question.relations)
         if elsewhere and not by_noun:
             # About somebody else; the speaker's own facts answer only where the predicate names that somebody.
-            named = any(
-                relation in nouns for relation in question.relations for nouns in _nouns(group.predicate, question, tables)
-            )
-            return known if named else 0.0
+            nouns = frozenset().union(*_nouns(group.predicate, question, tables))
+            return known if question.relations & nouns and not _of_somebody(group, question, nouns, tables) else 0.0
         return known + by_noun
     if group.subject not in about:
         return 0.0
@@ -146,6 +141,12 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
         known = max(known, 1.5) if question.asks in fits else known if known >= 2 else known * 0.3
     total = known + by_noun + verb_score(group, question, tables)
     return total + closeness + 0.5 if total else 0.0
+
+
+def _of_somebody(group: Group, question: Question, nouns: frozenset[str], tables: FormationTables) -> bool:
+    """ "Which pet does my sister have?": whose it is, where the noun only says what it is."""
+    others = question.relations - nouns - tables.types["animal"] - tables.grammars[question.language].collectives.keys()
+    return not _is_relation(group, question, tables) and bool(others & tables.grammars[question.language].words["kin"])
 
 
 def _is_general(group: Group, tables: FormationTables) -> bool:
