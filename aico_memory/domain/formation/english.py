@@ -83,6 +83,9 @@ def _opens_clause(text: str, grammar: Grammar) -> bool:
     lowered = [lower(word) for word in words if lower(word) not in grammar.words["adverbs"]]
     if not lowered:
         return False
+    if len(lowered) > 2 and lowered[0].endswith("ly") and lowered[1] in _SPEAKERS:
+        # "…, privately I drive a Clio"
+        return True
     first = lowered[0]
     if first in OWNERS and ([*lowered, ""])[1] in _BE:
         return True

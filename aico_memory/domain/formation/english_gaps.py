@@ -56,6 +56,8 @@ def continued(left: str, right: str, grammar: Grammar) -> str:
         return ""
     adverbs = [*takewhile(lambda word: lower(word) in grammar.words["adverbs"], told)]
     told = told[len(adverbs) :]
+    if (whole := _onward(subject, told, right, grammar)) or not told:
+        return whole
     if len(told) < _SHORT or not _may_carry(told[0], grammar) or _is(told[1], "prepositions", grammar):
         return ""
     theirs = [*takewhile(lambda word: lower(trim(word)) not in ("and", "but"), right.split()[:_MOST])]
@@ -70,6 +72,16 @@ def continued(left: str, right: str, grammar: Grammar) -> str:
         same = lower(theirs[where]) in ours and where < close - 1 and not _has_verb(theirs[where + 1 : close], grammar)
         same = same and not any(HOLDER.search(word) for word in (*told, *theirs[:close]))
     return " ".join([*subject, told[0], right]) if same else ""
+
+
+def _onward(subject: Sequence[str], told: Sequence[str], right: str, grammar: Grammar) -> str:
+    """ "I'm going to Rome in May and to Oslo in July": the second with what is done; empty where it is no such thing."""
+    theirs = right.split()[:_SHORT + 1]
+    at = next((at for at, word in enumerate(told) if _is(word, "prepositions", grammar)), 0)
+    going = at and any(grammar.tenses.get(lower(word)) == "progressive" for word in told[:at])
+    if not going or len(theirs) < _SHORT or lower(theirs[0]) != lower(told[at]) or not HOLDER.search(told[-1]):
+        return ""
+    return " ".join([*subject, *told[:at], right]) if HOLDER.search(theirs[2]) or HOLDER.search(theirs[-1]) else ""
 
 
 def whose(left: str, right: str, grammar: Grammar) -> str:

@@ -160,9 +160,11 @@ def said_later(text: str, grammar: Grammar) -> str:
 def moved(result: Statements, start: int) -> None:
     """ "I don't live in X any more, I'm in Y now": Y is where one lives."""
     ended = {fact.subject for fact in result.facts[start:] if (fact.predicate, fact.act) == ("home_city", "end")}
+    over = any(one.predicate == "home_city" and one.subject == SPEAKER for one in result.facts[:start])
+    over = over and not any(one.predicate == "home_city" and one.valid_until_us == OPEN for one in result.facts)
     for place, fact in enumerate(result.facts[start:], start):
         if (
-            (fact.subject in ended or (result.moved and fact.subject == SPEAKER))
+            (fact.subject in ended or ((result.moved or over) and fact.subject == SPEAKER))
             and fact.predicate == "location"
             and fact.act == "assert"
             and fact.valid_until_us == OPEN
