@@ -194,6 +194,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     lowered = [lower(word) for word in words]
     while lowered and (lowered[0] in grammar.words["adverbs"] or lowered[0] in grammar.words["openers"]):
         words, lowered, tokens = words[1:], lowered[1:], tokens[1:]
+    if len(lowered) > 2 and lowered[0].endswith("ly") and lowered[1] in _SPEAKERS:
+        # "Privately I drive a Clio."
+        words, lowered, tokens = words[1:], lowered[1:], tokens[1:]
     if not lowered:
         return None
     place = _verb_at(words, lowered, grammar)
@@ -330,7 +333,12 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
     if any(word in ("not", "never") for word in lowered[at + 1 :]) and "but" not in lowered:
         frame.negated = True
         frame.never = frame.never or "never" in lowered[at + 1 :]
-    if len(rest) > 1 and rest[0] == "no" and lower(trim(rest[1])) not in grammar.words["no_values"] and not trim(rest[1]).isdigit():
+    if (
+        len(rest) > 1
+        and rest[0] == "no"
+        and lower(trim(rest[1])) not in grammar.words["no_values"]
+        and not trim(rest[1]).isdigit()
+    ):
         # "I have no car", "she eats no meat".
         frame.negated, rest = True, rest[1:]
     frame.rest = squeeze(" ".join(rest))

@@ -1,4 +1,4 @@
-"""English clauses that leave out what the one before has said: the noun of "mine is red", the verb of "… and tennis on Fridays"."""
+"""English clauses that leave out what the one before has said: the noun of "mine is red", the verb of "… and golf on Fridays"."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def continued(left: str, right: str, grammar: Grammar) -> str:
 
 def _onward(subject: Sequence[str], told: Sequence[str], right: str, grammar: Grammar) -> str:
     """ "I'm going to Rome in May and to Oslo in July": the second with what is done; empty where it is no such thing."""
-    theirs = right.split()[:_SHORT + 1]
+    theirs = right.split()[: _SHORT + 1]
     at = next((at for at, word in enumerate(told) if _is(word, "prepositions", grammar)), 0)
     going = at and any(grammar.tenses.get(lower(word)) == "progressive" for word in told[:at])
     if not going or len(theirs) < _SHORT or lower(theirs[0]) != lower(told[at]) or not HOLDER.search(told[-1]):

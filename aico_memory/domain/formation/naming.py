@@ -20,7 +20,7 @@ from aico_memory.domain.formation.attributes import (
     with_times,
 )  # fmt: skip
 from aico_memory.domain.formation.fact_key import normalise_fact_key
-from aico_memory.domain.formation.fitting import CAR, EMPLOYER, fits, named_by, without_relation
+from aico_memory.domain.formation.fitting import CAR, EMPLOYER, fits, named_by, of_what, without_relation
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame, shorten
 from aico_memory.domain.formation.german_clauses import INSTEAD
@@ -92,7 +92,11 @@ def _typed(found: Found, tables: FormationTables, grammar: Grammar) -> Found:
     if known is None or not known.general or found.value.rpartition(" ")[2] in FEES:
         return found
     for predicate in tables.predicates.values():
-        if predicate.type and is_a(found.value, predicate.type, tables, grammar) and not _is_common(found.value, predicate, tables):
+        if (
+            predicate.type
+            and is_a(found.value, predicate.type, tables, grammar)
+            and not _is_common(found.value, predicate, tables)
+        ):
             return replace(found, predicate=predicate.name, single_valued=predicate.single_valued, kind=predicate.kind)
     return found
 
@@ -245,7 +249,7 @@ def _match(
                 continue
             noun = lower_in(shorten(_CASE.sub("", groups.get("n") or ""), grammar), grammar.code)
             value = without_relation(value, grammar) if predicate.relation else value
-            noun = _of_what(noun, grammar) if predicate.name == DOSE else re.sub(r"^.* and an? (?=\w)", "", noun)
+            noun = of_what(noun, grammar) if predicate.name == DOSE else re.sub(r"^.* and an? (?=\w)", "", noun)
             if groups.get("n") and (not noun or (predicate.name == DOSE and noun in grammar.words["no_values"])):
                 # "Take 10 mg of something": of what is not said.
                 continue
@@ -276,11 +280,6 @@ def _match(
                 opposite=predicate.opposite,
             )  # fmt: skip
     return None
-
-
-def _of_what(noun: str, grammar: Grammar) -> str:
-    """ "20 mg of lisinopril in the morning": of lisinopril, without when."""
-    return " ".join(takewhile(lambda word: word not in grammar.words["stops"], noun.split())) if grammar.code == "en" else noun
 
 
 def _has_its_own(frame: Frame, grammar: Grammar) -> bool:

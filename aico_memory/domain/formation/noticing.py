@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.judging import bare, judge, unsettled
+from aico_memory.domain.formation.measured import measured
 from aico_memory.domain.formation.naming import name_facts, object_key
 from aico_memory.domain.formation.succession import Statements
 from aico_memory.domain.formation.turkish_words import split_case
@@ -26,8 +26,6 @@ CALLED_OFF = frozenset({"trip", "time"})
 LONG_STAY_US = 300 * 86_400_000_000
 # Words in which a thing is named by itself.
 _NAMED_SHORTLY = 4
-# A number with its unit, and nothing else.
-_MEASURE = re.compile(r"^(?:now |already |(?:now |back )?(?:up|down) (?:to|at) )?(?P<v>\d[\d.,]* (?P<u>[a-z]+))(?: now| already| today)?[.!]*$")
 STAYS = ("location", "home_city", "employer")
 TASTES = frozenset({"likes", "dislikes", "eats", "drinks", "plays", "hobby", "owns", "uses", "reading"})
 
@@ -97,7 +95,7 @@ def now_it_is(
     text = squeeze(said)
     match = next((found for mark in grammar.marks["it_is"] if (found := mark.match(text.rstrip(".!")))), None)
     if match is None:
-        return _measured(squeeze(HOLDER.sub("", text)), earlier, grammar, said_at_us, sentence)
+        return measured(squeeze(HOLDER.sub("", text)), earlier, grammar, said_at_us, sentence)
     if HOLDER.search(match["v"]):
         return []
     begins = _begins(text, match["v"], phrases, said_at_us)
@@ -122,25 +120,6 @@ def now_it_is(
             fact, value=value, object_key=object_key(value, grammar), act="assert",
             corrected="" if fact.single_valued else fact.object_key, text=sentence, excerpt=sentence[:300],
             valid_from_us=begins, valid_until_us=OPEN, temporal_type="persistent",
-        )
-    ]  # fmt: skip
-
-
-def _measured(
-    text: str, earlier: Sequence[FormedFact], grammar: Grammar, said_at_us: int, sentence: str
-) -> list[FormedFact]:  # fmt: skip
-    """ "85 kg this morning": the newest of what was told in that unit, by one of whom there is one value only."""
-    match = _MEASURE.match(lower_in(text, grammar.code)) if grammar.parser == "english" else None
-    if match is None:
-        return []
-    unit = match["u"]
-    fact = next((one for one in reversed(earlier) if one.single_valued and one.value.casefold().split()[1:2] == [unit]), None)
-    if fact is None or fact.act not in ("assert", "correct") or fact.value.casefold() == match["v"]:
-        return []
-    return [
-        replace(
-            fact, value=match["v"], object_key=object_key(match["v"], grammar), act="assert", corrected="", text=sentence,
-            excerpt=sentence[:300], valid_from_us=said_at_us, valid_until_us=OPEN, temporal_type="persistent",
         )
     ]  # fmt: skip
 
@@ -322,6 +301,10 @@ def thing_timed(frame: Frame, earlier: Iterable[Sequence[FormedFact]], grammar: 
     first = said[0] if said else ""
     # "The dentist rang, it's the 27th now": nobody is a date.
     it = grammar.parser == "english" and first in grammar.words["its_time"]
+    # "We go on Saturdays now"
+    going = frame.subject.subject == SPEAKER and frame.verb in grammar.words["attends"] and not frame.rest
+    it = it or (grammar.parser == "english" and going and not (frame.past or frame.perfect or frame.negated))
+    first = "it" if it else first
     noun = first if it else frame.subject.noun or (first if frame.subject.owner == "" else "")
     clock = any(mark.search(lower_in(frame.rest, grammar.code)) for mark in grammar.marks["clock"])
     if not (frame.times or (it and clock)) or (frame.subject.name and not it) or noun not in grammar.words["its_time"]:

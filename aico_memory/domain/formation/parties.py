@@ -51,7 +51,7 @@ def mentioned(sentence: str, grammar: Grammar, fresh: bool = False) -> Party | N
 
 
 def names_anew(frame: Frame, grammar: Grammar) -> bool:
-    """Whether "she" stands for the subject of this clause from now on; in "the bank gave her a loan" it stands for who she was."""
+    """Whether "she" stands for the subject of this clause from now on; "the bank gave her a loan" leaves her who she was."""
     subject = frame.subject
     own = lower_in(frame.text.partition(" ")[0], grammar.code) in grammar.words["own"]
     if grammar.parser != "english" or own or subject.name or not subject.noun:

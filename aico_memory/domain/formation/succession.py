@@ -93,8 +93,7 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
         # "Our dog Rex died" names Rex and ends him: nobody takes his own place.
         left = [one for one in left if one != fact.value]
         if left:
-            fact = _as_what_ended(fact, left[-1], ends, tables)
-            result.facts[place] = _in_place_of(fact, left[-1], grammar)
+            result.facts[place] = _in_place_of(_as_what_ended(fact, left[-1], ends, tables), left[-1], grammar)
     return result
 
 

@@ -12,7 +12,9 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 
 # Of three or more nothing is told as of a pair; each would be told of again with each of the others.
 # What is done to somebody with something ("I bought Tom a book").
-_TO_SOMEBODY = frozenset({"buy", "get", "send", "give", "make", "cook", "bring", "show", "tell", "lend", "pay", "offer", "teach"})
+_TO_SOMEBODY = frozenset(
+    {"buy", "get", "send", "give", "make", "cook", "bring", "show", "tell", "lend", "pay", "offer", "teach"}
+)
 _COPULAS = frozenset({"is", "are", "was", "were", "am", "has", "have", "had"})
 _VERBAL = ("past", "third", "present", "participle")
 # Words of what is done.
@@ -120,7 +122,7 @@ def _counts(word: str, grammar: Grammar) -> bool:
 
 def _thing(words: Sequence[str], grammar: Grammar) -> int:
     """Where a thing of the speaker's ends that is followed at once by a time, or by a verb and a time; 0 where none is."""
-    at = next((at for at, word in enumerate(words[:_LONG + 2]) if HOLDER.search(word)), 0)
+    at = next((at for at, word in enumerate(words[: _LONG + 2]) if HOLDER.search(word)), 0)
     before = words[1:at]
     if before and grammar.tenses.get(before[-1].lower()) == "third":
         at, before = at - 1, before[:-1]

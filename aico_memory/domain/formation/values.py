@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from aico_memory.domain.formation.attributes import TIME, Found, unpreposed
+from aico_memory.domain.formation.attributes import ATTRIBUTE, TIME, Found, named_only, unpreposed
 from aico_memory.domain.formation.formed import NEWEST
 from aico_memory.domain.formation.frames import shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -26,6 +26,9 @@ _DOSE = re.compile(
     r"^\d[\d.,]* ?(?:mg|mcg|µg|g|ml|Mikrogramm|Milligramm|Gramm|Tropfen|Tabletten?|Einheiten|IE|Kapseln?)\b(?: of)? (?=\w)",
     re.IGNORECASE,
 )
+# "Philips and my wife", of one of whom there is one.
+_AND_OWN = re.compile(r",? (?:and|but) (?:my|our) .*$", re.IGNORECASE)
+_DONE = frozenset({"plays", "eats", "drinks", "uses", "hobby", "does", "language", "learning", "medication"})
 _NUMERAL = re.compile(r"\b\d+[a-z]?\b")
 _NUMBER = re.compile(r"(?:number |no\.? |#)?(\d+[a-z]?)", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:and|und|ve|as well as|sowie|ile)\b|&")
@@ -52,7 +55,8 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar, told: str 
         return
     if found.single_valued or (found.predicate not in tables.predicates and ":" not in found.predicate):
         # What stands behind a comma is said beside it.
-        yield replace(found, value=shorten(first_of(found.value), grammar))
+        value = _AND_OWN.sub("", found.value) if grammar.parser == "english" else found.value
+        yield replace(found, value=shorten(first_of(value), grammar))
         return
     parts = [shorten(part, grammar) for part in _LISTS.split(found.value)]
     if grammar.code != "tr":
@@ -74,6 +78,11 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar, told: str 
             # How much of it is told beside it.
             part = _DOSE.sub("", part)  # noqa: PLW2901
         beside = beside or (number and grammar.parser == "english" and _is_two(words, grammar))
+        # "I play the drums and my brother too"
+        beside = beside or (number and found.predicate in _DONE and bool(words) and words[-1] in grammar.relations)
+        if found.predicate.removeprefix(ATTRIBUTE) in grammar.relations and grammar.parser == "english":
+            # "The Okafors on the left and the Lindqvists on the right"
+            part = named_only(part, grammar)  # noqa: PLW2901
         named = found.predicate in NAMED and parts[0][:1].isupper() and not part[:1].isupper()
         if (part or not found.value) and not beside and not named:
             yield replace(found, value=part)
@@ -85,7 +94,9 @@ def _is_described(parts: list[str], found: Found, told: str, grammar: Grammar) -
         return False
     low = lower_in(told, grammar.code)
     first, others = lower_in(parts[0], grammar.code), [lower_in(part, grammar.code) for part in parts[1:]]
-    return bool(re.search(rf"\b(?:a|an) {re.escape(first)}", low)) and not any(re.search(rf"\b(?:a|an|the|my|our|some|another|\d+) {re.escape(part)}", low) for part in others)
+    return bool(re.search(rf"\b(?:a|an) {re.escape(first)}", low)) and not any(
+        re.search(rf"\b(?:a|an|the|my|our|some|another|\d+) {re.escape(part)}", low) for part in others
+    )
 
 
 def _is_two(words: list[str], grammar: Grammar) -> bool:

@@ -19,7 +19,14 @@ from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.named import another_thing, noun_score, verb_score
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.subjects import known_by_name, names_a_stranger, names_a_thing, subjects_of
+from aico_memory.domain.recall.subjects import (
+    is_of_others,
+    known_by_name,
+    names_a_stranger,
+    names_a_thing,
+    of_somebody,
+    subjects_of,
+)
 from aico_memory.domain.recall.timeline import ATTRIBUTE, Held, at
 from aico_memory.domain.recall.yes_no import decided, names
 
@@ -122,7 +129,7 @@ def recalled(  # noqa: PLR0912
 
 def _score(group: Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:
     known = question.predicates.get(group.predicate, 0.0)
-    by_noun = noun_score(group, question, tables)
+    by_noun = 0.0 if is_of_others(group, question, tables) else noun_score(group, question, tables)
     if group.subject == SPEAKER:
         if by_noun:
             by_noun += 1.0 if question.naming else 0.0
@@ -130,7 +137,7 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
         if elsewhere and not by_noun:
             # About somebody else; the speaker's own facts answer only where the predicate names that somebody.
             nouns = frozenset().union(*_nouns(group.predicate, question, tables))
-            return known if question.relations & nouns and not _of_somebody(group, question, nouns, tables) else 0.0
+            return known if question.relations & nouns and not of_somebody(group, question, nouns, tables) else 0.0
         return known + by_noun
     if group.subject not in about:
         return 0.0
@@ -141,12 +148,6 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
         known = max(known, 1.5) if question.asks in fits else known if known >= 2 else known * 0.3
     total = known + by_noun + verb_score(group, question, tables)
     return total + closeness + 0.5 if total else 0.0
-
-
-def _of_somebody(group: Group, question: Question, nouns: frozenset[str], tables: FormationTables) -> bool:
-    """ "Which pet does my sister have?": whose it is, where the noun only says what it is."""
-    others = question.relations - nouns - tables.types["animal"] - tables.grammars[question.language].collectives.keys()
-    return not _is_relation(group, question, tables) and bool(others & tables.grammars[question.language].words["kin"])
 
 
 def _is_general(group: Group, tables: FormationTables) -> bool:

@@ -86,11 +86,10 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         if best:
             predicates[name] = best
     of_traits = _named_by_what_has_it(predicates, lowered, grammar, tables)
-    for name in of_traits:
-        del predicates[name]
-    for name in [one for one in predicates if 0 < predicates[one] < predicates.get(tables.predicates[one].opposite, 0.0)]:
-        # "What don't I like?" is not answered with what is liked.
-        del predicates[name]
+    # "What don't I like?" is not answered with what is liked.
+    outdone = [one for one in predicates if 0 < predicates[one] < predicates.get(tables.predicates[one].opposite, 0.0)]
+    for name in of_traits.union(outdone):
+        predicates.pop(name, None)
     _least_general(predicates, tables)
     bare_of = _without_compounds(lowered, grammar, tables)
     # Whatever its ending, all but its last letter stands there.
@@ -143,7 +142,8 @@ def _named_by_what_has_it(
     if found is None:
         return frozenset()
     surfaces = ((name, tables.predicates[name].surfaces[grammar.code].nouns) for name in predicates)
-    return frozenset(
+    thing = found["of"].strip(" ?.!").partition(" ")[2]
+    return frozenset({f"attribute:{thing}"}) | frozenset(
         name
         for name, nouns in surfaces
         if nouns and tables.predicates[name].type and _any_of(nouns).search(found["of"])
