@@ -1,4 +1,4 @@
-"""English clauses that leave out what the one before has said: the noun of "mine is red", the verb of "… and golf on Fridays"."""
+"""English clauses that leave out what the one before has said: "mine is red", "… and golf on Fridays"."""
 
 from __future__ import annotations
 
