@@ -37,7 +37,6 @@ _WITH_ARTICLE = {
 _ASKS, _BEHIND = ("?", "؟", "？"), " \t\n.!…)\"'"
 _FINISHED = frozenset({"past", "participle", "progressive"})
 _NOTHING = frozenset({"nothing", "none", "nothing at all"})
-_OPENING = frozenset({"on", "in", "at", "by"})
 _VERBAL = frozenset({"present", "past", "both", "two", "participle", "infinitive", "progressive"})
 
 
@@ -181,9 +180,6 @@ def fillers(slot: Slot, segment: Segment, taken: frozenset[int], grammar: Gramma
         return []
     start, end = min(spans, key=lambda span: _distance(span, taken, slot.last, grammar))
     start, end = _with_sort(start, end, slot, segment.words, grammar)
-    while slot.kind == WHEN and grammar.parser == "english" and start + 1 < end and segment.words[start].low in _OPENING:
-        # "On 12 May": when that is, is 12 May.
-        start += 1
     if slot.kind in (WHEN, CLOCK, AMOUNT):
         return [squeeze(" ".join(word.said for word in segment.words[start:end]))]
     whole = grammar.parser == "turkish" and not _is_cased(end, slot, segment.words, grammar)
