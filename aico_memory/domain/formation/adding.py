@@ -26,6 +26,8 @@ MOST_WORDS = 4
 _BEHIND = 2
 FAVOURITE, EMPLOYER = "favourite:", "employer"
 PRONOUNS = frozenset({"him", "her", "it", "them"})
+# "I'm sad", of somebody who is no nurse any longer.
+_COPULAS = frozenset({"be", "sein"})
 LIKES, SAVING, HAD = "likes", "saving", frozenset({"owns", "car", "pet", "computer", "camera", "phone"})
 PLACES = frozenset({"employer", "home_city", "location", "role", "school", "studies"})
 ONTO, PASTIMES = "onto", frozenset({"reading", "watching", "project"})
@@ -99,12 +101,14 @@ def _by_the_same_verb(result: Statements, start: int, grammar: Grammar, tables: 
     """ "He is off warfarin, he takes apixaban now": what is taken is what ended, known by its name or not."""
     ended = {(one.subject, one.predicate): one for one in result.facts[start:] if one.act == "end" and one.value}
     for place, fact in enumerate(result.facts[start:], start):
-        if fact.act != "assert" or fact.predicate in tables.predicates or fact.valid_until_us != OPEN:
+        if fact.act != "assert" or fact.predicate in tables.predicates or fact.valid_until_us != OPEN or fact.predicate in _COPULAS:
             continue
         for (subject, name), gone in ended.items():
             known = tables.predicates.get(name)
             surface = known.surfaces.get(grammar.code) if known is not None and not known.general else None
             same = surface is not None and fact.predicate in surface.at and subject == fact.subject
+            # "I left Tesco, starting my own business": what has no name is nowhere to work.
+            same = same and like_case(gone.value, fact.value)
             if known is not None and same and alike(gone.value, fact.value, tables, grammar):
                 result.facts[place] = replace(
                     fact, predicate=name, single_valued=known.single_valued, kind=known.kind, corrected="",

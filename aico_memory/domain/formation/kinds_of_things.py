@@ -51,6 +51,9 @@ def _is_hour(words: list[str], grammar: Grammar) -> bool:
 
 def alike(one: str, other: str, tables: FormationTables, grammar: Grammar) -> bool:
     """Whether both could be values of the same thing: both times, both numbers, both names, or both of a known type."""
+    if one.isdigit() and other.isdigit():
+        # "The 71", of a house that was told to have number 17: only one of them may be an hour.
+        return True
     if any(is_a(value, "when", tables, grammar) for value in (one, other)):
         return is_a(one, "when", tables, grammar) and is_a(other, "when", tables, grammar)
     if any(letter.isdigit() for letter in one) != any(letter.isdigit() for letter in other):

@@ -40,6 +40,8 @@ def is_of_others(group: Group, question: Question, tables: FormationTables) -> b
         return True
     grammar = tables.grammars[question.language]
     done = ":" not in group.predicate and group.subject == SPEAKER and grammar.parser == "english"
+    # "Who is my running mate?" names one whom the speaker runs with.
+    done = done and not question.naming
     return done and bool(question.relations) and question.words.isdisjoint(grammar.words["speaker"])
 
 
