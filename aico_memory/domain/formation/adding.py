@@ -101,7 +101,8 @@ def _by_the_same_verb(result: Statements, start: int, grammar: Grammar, tables: 
     """ "He is off warfarin, he takes apixaban now": what is taken is what ended, known by its name or not."""
     ended = {(one.subject, one.predicate): one for one in result.facts[start:] if one.act == "end" and one.value}
     for place, fact in enumerate(result.facts[start:], start):
-        if fact.act != "assert" or fact.predicate in tables.predicates or fact.valid_until_us != OPEN or fact.predicate in _COPULAS:
+        known_or_none = fact.predicate in tables.predicates or fact.predicate in _COPULAS
+        if fact.act != "assert" or known_or_none or fact.valid_until_us != OPEN:
             continue
         for (subject, name), gone in ended.items():
             known = tables.predicates.get(name)

@@ -248,6 +248,10 @@ class Timeline:
         key = statement.fact.object_key or statement.fact.corrected
         for held in self._targets(statement, key, newest_only=not key):
             held.invalid, held.closed_by, held.cause = True, statement.id, "retract"
+            # "I moved to Oslo. Just kidding": then what it took the place of goes on.
+            for was in self.group(held.subject, held.predicate):
+                if (was.closed_by, was.cause, was.until_us) == (held.statement.id, "change", held.from_us):
+                    was.until_us, was.closed_by, was.cause = OPEN, b"", ""
 
     def _targets(self, statement: Statement, key: str, newest_only: bool) -> list[Held]:
         """What a correction, end or retraction speaks of."""
