@@ -85,7 +85,7 @@ _MARKS = (
     "in_its_place", "off_it", "again", "progress", "progress_of_things", "how_many", "gone", "instructions",
     "ever", "having", "same_days", "has_none",
     "before_that", "lifted", "instruction_topics", "which_of", "replaces",
-    "untrue", "unsure", "asks_clock", "asks_day", "asks_amount", "asks_word", "thereafter",
+    "untrue", "unsure", "asks_clock", "asks_day", "asks_amount", "asks_word", "asks_trait", "thereafter",
     "for_once",
 )  # fmt: skip
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 from itertools import chain
 
 from aico_memory.domain.formation.acts import bare_value
-from aico_memory.domain.formation.attributes import ATTRIBUTE
+from aico_memory.domain.formation.attributes import ATTRIBUTE, TIME
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import alike, same_words
 from aico_memory.domain.formation.naming import object_key
+from aico_memory.domain.formation.noticing import like_case
 from aico_memory.domain.formation.succession import HOME, Statements
+from aico_memory.domain.formation.unnamed import named_no_more
 from aico_memory.domain.formation.values import NAMED
 from aico_memory.domain.formation.weight import INFERRED, STATED
 from aico_memory.domain.formation.wording import lower_in, squeeze
@@ -24,8 +26,9 @@ MOST_WORDS = 4
 _BEHIND = 2
 FAVOURITE, EMPLOYER = "favourite:", "employer"
 PRONOUNS = frozenset({"him", "her", "it", "them"})
+# "I'm sad", of somebody who is no nurse any longer.
+_COPULAS = frozenset({"be", "sein"})
 LIKES, SAVING, HAD = "likes", "saving", frozenset({"owns", "car", "pet", "computer", "camera", "phone"})
-NAMELESS = frozenset({"pet", "owns"})
 PLACES = frozenset({"employer", "home_city", "location", "role", "school", "studies"})
 ONTO, PASTIMES = "onto", frozenset({"reading", "watching", "project"})
 COMMUTE, RETURNED = "commute", "returned"
@@ -72,6 +75,7 @@ def _one_more(one: str, other: str, said_to_be: bool, tables: FormationTables, g
 def what_it_replaces(result: Statements, start: int, grammar: Grammar, tables: FormationTables) -> None:
     """ "I'm no longer in Oslo, I went back to Bergen"; "I don't cycle to work, I take the tram": what the end spoke of."""
     ended = {fact.predicate for fact in result.facts[start:] if fact.act == "end" and fact.subject == "user"}
+    _by_the_same_verb(result, start, grammar, tables)
     for place, fact in enumerate(result.facts[start:], start):
         if fact.act != "assert" or fact.subject != "user" or fact.valid_until_us != OPEN:
             continue
@@ -93,6 +97,26 @@ def what_it_replaces(result: Statements, start: int, grammar: Grammar, tables: F
             )  # fmt: skip
 
 
+def _by_the_same_verb(result: Statements, start: int, grammar: Grammar, tables: FormationTables) -> None:
+    """ "He is off warfarin, he takes apixaban now": what is taken is what ended, known by its name or not."""
+    ended = {(one.subject, one.predicate): one for one in result.facts[start:] if one.act == "end" and one.value}
+    for place, fact in enumerate(result.facts[start:], start):
+        known_or_none = fact.predicate in tables.predicates or fact.predicate in _COPULAS
+        if fact.act != "assert" or known_or_none or fact.valid_until_us != OPEN:
+            continue
+        for (subject, name), gone in ended.items():
+            known = tables.predicates.get(name)
+            surface = known.surfaces.get(grammar.code) if known is not None and not known.general else None
+            same = surface is not None and fact.predicate in surface.at and subject == fact.subject
+            # "I left Tesco, starting my own business": what has no name is nowhere to work.
+            same = same and like_case(gone.value, fact.value)
+            if known is not None and same and alike(gone.value, fact.value, tables, grammar):
+                result.facts[place] = replace(
+                    fact, predicate=name, single_valued=known.single_valued, kind=known.kind, corrected="",
+                    confidence_base=max(fact.confidence_base, STATED),
+                )  # fmt: skip
+
+
 def by_what_was_told(
     result: Statements, start: int, sentence: str, told_before: Callable[[], Iterable[Sequence[FormedFact]]],
     newest: Callable[[], Sequence[FormedFact]], tables: FormationTables, grammar: Grammar, said_at_us: int,
@@ -108,7 +132,8 @@ def by_what_was_told(
     now = any(mark.search(lower_in(sentence, grammar.code)) for mark in grammar.marks["by_now"])
     in_place_of_what_was_told(result, start, told_before(), now, grammar)
     only_these(result, start, sentence, told_before(), now, grammar)
-    named_no_more(result, start, sentence, grammar)
+    played_then(result, start, told_before(), grammar)
+    named_no_more(result, start, sentence, told_before(), grammar)
     if any(mark.search(sentence) for mark in grammar.marks["before_that"]):
         before_it(result, start, result.facts[:start] or newest(), said_at_us)
 
@@ -192,12 +217,28 @@ def in_place_of_what_was_told(
     told = [one for one in _newest_first(earlier) if one.act == "assert" and one.subject == SPEAKER]
     for fact in prefers[:1]:
         was = next((one for one in told if one.predicate == LIKES and _preferred(one, grammar)), None)
+        if was is None and told and told[0].predicate.startswith(FAVOURITE) and like_case(told[0].value, fact.value):
+            # "I prefer Darjeeling these days", of somebody who told just before that the favourite tea is another.
+            liked = replace(fact, predicate=told[0].predicate, single_valued=True, kind=told[0].kind)
+            result.facts[result.facts.index(fact)] = liked
         if was is not None and not fact.corrected and was.object_key != fact.object_key:
             result.facts[result.facts.index(fact)] = replace(fact, corrected=was.object_key)
     for fact in bought:
         goal = next((one for one in told if one.predicate == SAVING and same_words(one.object_key, fact.object_key)), None)
         if goal is not None:
             result.facts.append(replace(goal, act="end", corrected=goal.object_key, valid_from_us=fact.valid_from_us))
+
+
+def played_then(result: Statements, start: int, earlier: Iterable[Sequence[FormedFact]], grammar: Grammar) -> None:
+    """ "We play on Thursdays now", of somebody who plays squash: squash is on Thursdays."""
+    for place, fact in enumerate(result.facts[start:], start):
+        if fact.predicate != TIME or grammar.parser != "english" or grammar.tenses.get(fact.subject) != "infinitive":
+            continue
+        told = _newest_first(chain([result.facts[:start]], earlier))
+        done = (one for one in told if one.subject == SPEAKER and one.act in ("assert", "correct") and one.value)
+        was = next((one for one in done if grammar.verbs.get(one.predicate) == fact.subject), None)
+        if was is not None:
+            result.facts[place] = replace(fact, subject=lower_in(was.value, grammar.code))
 
 
 def only_these(
@@ -248,17 +289,6 @@ def _nothing_else(said: str, facts: Sequence[FormedFact], grammar: Grammar) -> b
     # In Turkish what is done stands behind it ("sadece Spotify aboneliğim var").
     first = bool(words) and any(words[0].startswith(value) for value in values)
     return first and len(left) <= _BEHIND if turkish else not left
-
-
-def named_no_more(result: Statements, start: int, sentence: str, grammar: Grammar) -> None:
-    """ "I don't have a cat": then none has a name."""
-    if not any(mark.search(sentence) for mark in grammar.marks["has_none"]):
-        return
-    for fact in [one for one in result.facts[start:] if one.predicate in NAMELESS and one.act in ("end", "retract")]:
-        noun = lower_in(fact.value, grammar.code)
-        if noun in grammar.relations:
-            name = f"{ATTRIBUTE}{grammar.synonyms.get(noun, noun)}"
-            result.facts.append(replace(fact, predicate=name, value="", object_key="", corrected="", kind="profile"))
 
 
 def _preferred(fact: FormedFact, grammar: Grammar) -> bool:

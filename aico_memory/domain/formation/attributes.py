@@ -118,7 +118,7 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         grammar.code == "en"
         and frame.verb == "be"
         and not named
-        and grammar.tenses.get(first) in ("participle", "past", "progressive")
+        and (grammar.tenses.get(trim(first)) in ("participle", "past", "progressive") or first == "being")
     ):
         return
     if frame.verb == "be" and first == "to" and grammar.code == "en" and party.possessed:
@@ -132,7 +132,7 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
     ):
         yield from _said_of_name(party, rest, frame.text, tables, grammar)
         return
-    last = party.noun.split()[-1]
+    last = named_head(party.noun, grammar)
     relation = last in grammar.relations or (grammar.code == "de" and last.endswith(_compounds(grammar)))
     if (named or naming) and not party.name:
         predicate, single, kind = predicate_of(party.noun, tables, grammar)
@@ -195,6 +195,9 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         relation_predicate, single, kind = predicate_of(name.noun, tables, grammar)
         yield Found(name.owner, relation_predicate, value, single, kind)
         return
+    if own[0] in SERVED and value[:1].isdigit() and grammar.parser == "english":
+        # "My gym is 52 euros now": what it costs.
+        own = (f"{ATTRIBUTE}{party.noun} fee", True, "fact")
     told_of = party.owner != SPEAKER and (value[:1].isupper() or value[:1].isdigit())
     if own[0].startswith("attribute:") and not party.possessed and not told_of:
         # "Ben's shoe size is 31", never "Ben's idea was great".
@@ -210,6 +213,14 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
         return
     several = (relation or own[0].startswith(FAVOURITE)) and _are_several(frame, grammar)
     yield Found(party.owner, own[0], value, own[1] and not several, own[2])
+
+
+def named_head(noun: str, grammar: Grammar) -> str:
+    """The word that says what a noun phrase names: the appointment in "appointment with the physio"."""
+    words = noun.split()
+    if grammar.parser != "english":
+        return words[-1]
+    return words[next((at for at, word in enumerate(words) if at and word in grammar.words["prepositions"]), len(words)) - 1]
 
 
 def _are_several(frame: Frame, grammar: Grammar) -> bool:
@@ -313,6 +324,9 @@ def _is_name(rest: str, grammar: Grammar) -> bool:
     while len(words) > 1 and lower_in(words[0], grammar.code) in grammar.words["determiners"]:
         words.pop(0)
     if not words or not words[0][:1].isupper():
+        return False
+    if grammar.code == "en" and len(words) == 1 and lower_in(trim(words[0]), "en") in grammar.words["tongues"]:
+        # "My boyfriend is Portuguese": nobody is called so.
         return False
     if lower_in(trim(words[0]), grammar.code) in grammar.words["titles"]:
         # "Frau Koch" is no cook.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from aico_memory.domain.formation import contractions
+from aico_memory.domain.formation.english_gaps import OWNERS, continued, runs_on, whose, with_noun_of
+from aico_memory.domain.formation.english_verbs import comes, comes_participle, comes_verb
 from aico_memory.domain.formation.frames import Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.parties import read_party
@@ -22,6 +24,7 @@ _SPEAKERS = frozenset(["i", "we", "you", "they"])
 _FINITE_PAST = frozenset(["was", "were", "had", "did"])
 _INTENTIONS = frozenset(["want", "plan", "intend", "hope", "decide", "like", "need"])
 _STARTS, _STOPS = frozenset(["start", "begin"]), frozenset(["stop", "quit"])
+_DONE = ("past", "participle")
 _SAME_PAST = frozenset(["quit", "split", "cut", "put", "let", "set", "hit"])
 _PLURALS = frozenset(["children", "people", "kids", "men", "women", "parents"])
 _CONNECTIVE = re.compile(
@@ -42,13 +45,20 @@ def clauses(sentence: str, grammar: Grammar) -> list[str]:
             # "Sad day: Pepper passed away."
             start = match.end() if _opens_clause(right, grammar) else start
             continue
-        if match.group().strip(" ,") == "and" and (whole := gapped(heading, right, grammar)):
-            return [*parts, heading, whole]
+        joining = match.group().strip()
+        if joining in ("and", ", and", ",") and (whole := _whole(heading, right, grammar, joining)):
+            return [*parts, heading, *clauses(whole, grammar)]
         opens = _opens_clause(right, grammar) or _does_too(heading, match.group(), right, grammar)
+        opens = opens or runs_on(heading, right, grammar)
         if opens and (_has_verb(heading, grammar) or _speaks(heading)):
             parts.append(sentence[start : match.start()])
             start = match.end()
     return [*parts, sentence[start:]]
+
+
+def _whole(left: str, right: str, grammar: Grammar, joining: str) -> str:
+    """What follows with what it leaves out; empty where it leaves out nothing."""
+    return gapped(left, right, grammar, joining) or continued(left, right, grammar) or whose(left, right, grammar)
 
 
 def _does_too(heading: str, connective: str, right: str, grammar: Grammar) -> bool:
@@ -73,7 +83,12 @@ def _opens_clause(text: str, grammar: Grammar) -> bool:
     lowered = [lower(word) for word in words if lower(word) not in grammar.words["adverbs"]]
     if not lowered:
         return False
+    if len(lowered) > 2 and lowered[0].endswith("ly") and lowered[1] in _SPEAKERS:
+        # "…, privately I drive a Clio"
+        return True
     first = lowered[0]
+    if first in OWNERS and ([*lowered, ""])[1] in _BE:
+        return True
     if first in grammar.words["pronouns"] or first in _DO | _MODALS | _HAVE or first in {"am", "is", "are", "was", "were"}:
         return True
     if first == "never" and len(lowered) > 1 and (grammar.tenses.get(lowered[1]) or lowered[1] in _HAVE | _BE | _DO):
@@ -179,6 +194,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     lowered = [lower(word) for word in words]
     while lowered and (lowered[0] in grammar.words["adverbs"] or lowered[0] in grammar.words["openers"]):
         words, lowered, tokens = words[1:], lowered[1:], tokens[1:]
+    if len(lowered) > 2 and lowered[0].endswith("ly") and lowered[1] in _SPEAKERS:
+        # "Privately I drive a Clio."
+        words, lowered, tokens = words[1:], lowered[1:], tokens[1:]
     if not lowered:
         return None
     place = _verb_at(words, lowered, grammar)
@@ -187,10 +205,12 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     subject_words = [
         word for word in words[:place] if lower(word) not in grammar.words["adverbs"] and lower(word) not in ("never", "not")
     ]
+    named = with_noun_of(subject_words, before.subject if before else party, grammar)
     order = place == 0 and before is None and grammar.tenses.get(lowered[0]) == "infinitive" and lowered[:2] != ["call", "me"]
-    if order:
-        # "Use add-apt-repository": told to somebody, not of anybody.
+    if order or named is None:
+        # "Use add-apt-repository": told to somebody, not of anybody; "mine is in the shop": nobody knows what.
         return None
+    subject_words = named
     company = ""
     if len(subject_words) > 2 and [lower(word) for word in subject_words[-2:]] in (["and", "i"], ["and", "me"]):
         # "Tom and I got married".
@@ -237,9 +257,9 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
         elif word in _MODALS:
             frame.unreal = frame.unreal or word in _UNREAL
             frame.future = frame.future or word in ("will", "shall")
-        elif word in _DO and _comes_verb(following, grammar):
+        elif word in _DO and comes_verb(following, grammar):
             frame.past = frame.past or word == "did"
-        elif word in _HAVE and _comes_participle(following, grammar):
+        elif word in _HAVE and comes_participle(following, grammar):
             frame.perfect, auxiliary = True, "have"
             frame.past = frame.past or word == "had"
         elif word in _HAVE and following[:1] == ["to"]:
@@ -250,11 +270,11 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
         elif word in _BE and following[:2] == ["going", "to"] and grammar.tenses.get(([*following, "", ""])[2]) == "infinitive":
             frame.future = True
             at += 2
-        elif word in _BE and following[:1] == ["to"] and frame.subject.noun and _comes_verb(following[1:], grammar):
+        elif word in _BE and following[:1] == ["to"] and frame.subject.noun and comes_verb(following[1:], grammar):
             # "My goal is to learn sailing."
             frame.verb = "be"
             break
-        elif word in _BE and _comes(following, grammar, "progressive") and word != "being":
+        elif word in _BE and comes(following, grammar, "progressive") and word != "being":
             frame.past = frame.past or word in _FINITE_PAST
             frame.progressive = True
         elif word == "used" and following[:1] == ["to"]:
@@ -263,29 +283,30 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
         elif word == "about" and following[:1] == ["to"]:
             frame.intended = True
             at += 1
-        elif word in ("to", "be", "been") and _comes_verb(following, grammar) and at > place and word == "to":
+        elif word in ("to", "be", "been") and comes_verb(following, grammar) and at > place and word == "to":
             pass
         else:
             lemma = "be" if word in _BE else "have" if word in _HAVE else grammar.verbs.get(word, word)
             if (
                 lemma in _INTENTIONS
                 and "to" in following[:1]
-                and _comes_verb(following[1:], grammar)
+                and comes_verb(following[1:], grammar)
                 and not (lemma == "like" and not frame.unreal)
             ):
                 frame.intended = True
                 at += 2
                 continue
             if lemma in _STARTS and (
-                _comes(following, grammar, "progressive") or (following[:1] == ["to"] and _comes_verb(following[1:], grammar))
+                comes(following, grammar, "progressive") or (following[:1] == ["to"] and comes_verb(following[1:], grammar))
             ):
-                frame.begun = True
+                frame.begun, frame.happened = True, grammar.tenses.get(word) in _DONE
                 at += 1
                 continue
-            if (lemma in _STOPS and _comes(following, grammar, "progressive")) or (
-                lemma == "give" and following[:1] == ["up"] and _comes(following[1:], grammar, "progressive")
+            if (lemma in _STOPS and comes(following, grammar, "progressive")) or (
+                lemma == "give" and following[:1] == ["up"] and comes(following[1:], grammar, "progressive")
             ):
                 frame.ended = frame.negated = True
+                frame.happened = grammar.tenses.get(word) in _DONE or (word in _SAME_PAST and at == place)
                 at += 2 if lemma == "give" else 1
                 continue
             tense = grammar.tenses.get(word, "")
@@ -312,35 +333,16 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
     if any(word in ("not", "never") for word in lowered[at + 1 :]) and "but" not in lowered:
         frame.negated = True
         frame.never = frame.never or "never" in lowered[at + 1 :]
+    if (
+        len(rest) > 1
+        and rest[0] == "no"
+        and lower(trim(rest[1])) not in grammar.words["no_values"]
+        and not trim(rest[1]).isdigit()
+    ):
+        # "I have no car", "she eats no meat".
+        frame.negated, rest = True, rest[1:]
     frame.rest = squeeze(" ".join(rest))
     frame.readings = [squeeze(f"{frame.verb} {frame.rest}")]
     if (frame.ended or frame.begun) and at < len(lowered) and grammar.tenses.get(lowered[at]) == "progressive":
         # "I stopped running": what one did is itself the thing.
         frame.readings += [f"{carrier} {lowered[at]}" for carrier in ("go", "do")]
-
-
-def _next(following: list[str], grammar: Grammar) -> str:
-    for word in following:
-        if word not in grammar.words["adverbs"] and word not in ("not", "never", "n't"):
-            return word
-    return ""
-
-
-def _comes(following: list[str], grammar: Grammar, tense: str) -> bool:
-    word = _next(following, grammar)
-    return grammar.tenses.get(word) == tense
-
-
-def _comes_verb(following: list[str], grammar: Grammar) -> bool:
-    word = _next(following, grammar)
-    return grammar.tenses.get(word) in ("infinitive", "present") or word in ("be", "have", "do")
-
-
-def _comes_participle(following: list[str], grammar: Grammar) -> bool:
-    word = _next(following, grammar)
-    return (
-        word in {"been", "had"}
-        or grammar.tenses.get(word) in ("past", "participle")
-        or word in grammar.words["participles"]
-        or (word.endswith("ed") and len(word) > 4)
-    )

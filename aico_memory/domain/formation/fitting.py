@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from aico_memory.domain.formation.german import PARTICIPLE
 from aico_memory.domain.formation.grammar import FormationTables, Grammar, Pattern, Predicate
 from aico_memory.domain.formation.kinds_of_things import are_folks, is_a
@@ -95,3 +97,8 @@ def named_by(noun: str, beside: str, grammar: Grammar) -> str:
     """ "An appointment with the optician" is an optician appointment; with somebody who has a name, an appointment."""
     common = len(beside.split()) == 1 and beside.islower() and beside not in _WHOM | grammar.words["pronouns"]
     return f"{beside} {noun}" if noun and common and grammar.parser == "english" else noun
+
+
+def of_what(noun: str, grammar: Grammar) -> str:
+    """ "20 mg of lisinopril in the morning": of lisinopril, without when."""
+    return " ".join(takewhile(lambda word: word not in grammar.words["stops"], noun.split())) if grammar.code == "en" else noun

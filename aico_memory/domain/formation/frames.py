@@ -62,6 +62,8 @@ class Frame:
     done: bool = False
     # The clause starts something (started working), so the time named is its beginning.
     begun: bool = False
+    # It has started or ended already ("I quit smoking on 1 March"): the time named is past.
+    happened: bool = False
     # In progress ("I'm moving"), where the language says so.
     progressive: bool = False
     # A wish or a possibility, not a state.

@@ -37,7 +37,7 @@ _AGED = frozenset(["and", "a", "half", "old", "now", "today", "already", "nearly
 _TENS = frozenset(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "eleven", "hundred"])
 _TALL = re.compile(r"\b(?:foot|feet|ft|cm|centimet(?:re|er)s|met(?:re|er)s?)\b|\d'\d|\d m\b")
 _DOSED = frozenset(["mg", "gr", "g", "ml", "mcg", "damla", "ünite"])
-_HOUR = re.compile(r"\d{1,2}(?:[:.]\d\d)?\.?(?:am|pm|h|st|nd|rd|th)?")
+_HOUR = re.compile(r"(?:[0-2]?\d|3[01])(?:[:.]\d\d)?\.?(?:am|pm|h|st|nd|rd|th)?")
 
 
 def _is_hour(words: list[str], grammar: Grammar) -> bool:
@@ -51,6 +51,9 @@ def _is_hour(words: list[str], grammar: Grammar) -> bool:
 
 def alike(one: str, other: str, tables: FormationTables, grammar: Grammar) -> bool:
     """Whether both could be values of the same thing: both times, both numbers, both names, or both of a known type."""
+    if one.isdigit() and other.isdigit():
+        # "The 71", of a house that was told to have number 17: only one of them may be an hour.
+        return True
     if any(is_a(value, "when", tables, grammar) for value in (one, other)):
         return is_a(one, "when", tables, grammar) and is_a(other, "when", tables, grammar)
     if any(letter.isdigit() for letter in one) != any(letter.isdigit() for letter in other):
@@ -146,6 +149,10 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
         )
     if what == "relation":
         return words[-1] in grammar.relations or low in grammar.relations
+    if what == "done":
+        # "The bins are collected on Mondays", never "closed on Mondays".
+        done = grammar.tenses.get(words[0]) in ("past", "participle") or words[0].endswith("ed")
+        return done and not any(words[0] in grammar.words[group] for group in ("over", "cancels", "lost"))
     if what == "study":
         # "hukuk", never "Tutunamayanlar'ı": what is read in plural, or has a name, is a book.
         fields, book = tables.types["field"], words[-1].endswith(("ları", "kitabı", "romanı"))

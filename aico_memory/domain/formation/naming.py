@@ -20,7 +20,7 @@ from aico_memory.domain.formation.attributes import (
     with_times,
 )  # fmt: skip
 from aico_memory.domain.formation.fact_key import normalise_fact_key
-from aico_memory.domain.formation.fitting import EMPLOYER, fits, named_by, without_relation
+from aico_memory.domain.formation.fitting import CAR, EMPLOYER, fits, named_by, of_what, without_relation
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame, shorten
 from aico_memory.domain.formation.german_clauses import INSTEAD
@@ -59,7 +59,7 @@ def name_facts(frame: Frame, phrases: Sequence[str], tables: FormationTables, gr
     main = main or _specific(list(_patterns(frame, phrases, tables, grammar)), tables)
     if not main:
         main = list(_open(frame, phrases, tables, grammar))
-    told = [_typed(one, tables, grammar) for whole in main for one in separate(whole, tables, grammar)]
+    told = [_typed(one, tables, grammar) for whole in main for one in separate(whole, tables, grammar, frame.rest)]
     return found + (told[1:] if is_their_sum(told, found, tables, grammar) else told)
 
 
@@ -93,9 +93,19 @@ def _typed(found: Found, tables: FormationTables, grammar: Grammar) -> Found:
     if known is None or not known.general or found.value.rpartition(" ")[2] in FEES:
         return found
     for predicate in tables.predicates.values():
-        if predicate.type and is_a(found.value, predicate.type, tables, grammar):
+        if (
+            predicate.type
+            and is_a(found.value, predicate.type, tables, grammar)
+            and not _is_common(found.value, predicate, tables)
+        ):
             return replace(found, predicate=predicate.name, single_valued=predicate.single_valued, kind=predicate.kind)
     return found
+
+
+def _is_common(value: str, predicate: Predicate, tables: FormationTables) -> bool:
+    """ "I gave up golf": the game, and no Golf."""
+    others = (known for kind, known in tables.types.items() if kind != predicate.type)
+    return predicate.name == CAR and value == value.lower() and any(value in known for known in others)
 
 
 def _alias(frame: Frame, grammar: Grammar, tables: FormationTables) -> Iterator[Found]:
@@ -240,6 +250,7 @@ def _match(
                 continue
             noun = lower_in(shorten(_CASE.sub("", groups.get("n") or ""), grammar), grammar.code)
             value = without_relation(value, grammar) if predicate.relation else value
+            noun = of_what(noun, grammar) if predicate.name == DOSE else re.sub(r"^.* and an? (?=\w)", "", noun)
             if groups.get("n") and (not noun or (predicate.name == DOSE and noun in grammar.words["no_values"])):
                 # "Take 10 mg of something": of what is not said.
                 continue

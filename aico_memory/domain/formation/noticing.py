@@ -13,6 +13,7 @@ from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.judging import bare, judge, unsettled
+from aico_memory.domain.formation.measured import measured
 from aico_memory.domain.formation.naming import name_facts, object_key
 from aico_memory.domain.formation.succession import Statements
 from aico_memory.domain.formation.turkish_words import split_case
@@ -91,6 +92,43 @@ def it_is(
     )
 
 
+def now_it_is(
+    said: str, earlier: Sequence[FormedFact], phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
+    said_at_us: int, sentence: str,
+) -> list[FormedFact]:  # fmt: skip
+    """ "It's Virgin Active now", "from June it's Marco": another name or number for what was told last; else nothing."""
+    text = squeeze(said)
+    match = next((found for mark in grammar.marks["it_is"] if (found := mark.match(text.rstrip(".!")))), None)
+    if match is None:
+        return measured(squeeze(HOLDER.sub("", text)), earlier, grammar, said_at_us, sentence)
+    if HOLDER.search(match["v"]):
+        return []
+    begins = _begins(text, match["v"], phrases, said_at_us)
+    value = bare(restore(match["v"], raw), grammar)
+    named = value[:1].isupper() or any(letter.isdigit() for letter in value)
+    if not named or len(value.split()) > _NAMED_SHORTLY or not (begins > said_at_us or by_now(grammar, sentence)):
+        return []
+    digits = any(letter.isdigit() for letter in value)
+    fact = next(
+        (
+            one
+            for one in reversed(earlier)
+            if one.act in ("assert", "correct") and like_case(one.value, value)
+            and any(letter.isdigit() for letter in one.value) == digits
+        ),
+        None,
+    )  # fmt: skip
+    if fact is None or fact.object_key == object_key(value, grammar):
+        return []
+    return [
+        replace(
+            fact, value=value, object_key=object_key(value, grammar), act="assert",
+            corrected="" if fact.single_valued else fact.object_key, text=sentence, excerpt=sentence[:300],
+            valid_from_us=begins, valid_until_us=OPEN, temporal_type="persistent",
+        )
+    ]  # fmt: skip
+
+
 def _begins(clause: str, value: str, phrases: Sequence[TimePhrase], said_at_us: int) -> int:
     """ "From 21 March it is Ruben": when it begins, beside what it is."""
     named = set(HOLDER.findall(clause)) - set(HOLDER.findall(value))
@@ -106,9 +144,11 @@ def said_later(text: str, grammar: Grammar) -> str:
 def moved(result: Statements, start: int) -> None:
     """ "I don't live in X any more, I'm in Y now": Y is where one lives."""
     ended = {fact.subject for fact in result.facts[start:] if (fact.predicate, fact.act) == ("home_city", "end")}
+    over = any(one.predicate == "home_city" and one.subject == SPEAKER for one in result.facts[:start])
+    over = over and not any(one.predicate == "home_city" and one.valid_until_us == OPEN for one in result.facts)
     for place, fact in enumerate(result.facts[start:], start):
         if (
-            (fact.subject in ended or (result.moved and fact.subject == SPEAKER))
+            (fact.subject in ended or ((result.moved or over) and fact.subject == SPEAKER))
             and fact.predicate == "location"
             and fact.act == "assert"
             and fact.valid_until_us == OPEN
@@ -265,9 +305,15 @@ def gone_thing(frame: Frame, tables: FormationTables, grammar: Grammar) -> str:
 def thing_timed(frame: Frame, earlier: Iterable[Sequence[FormedFact]], grammar: Grammar) -> Party | None:
     """ "It's due on Friday", "the deadline is Friday now": the newest thing that had a time; `earlier` newest first."""
     said = [trim(word) for word in lower_in(frame.text, grammar.code).split() if trim(word) not in grammar.words["adverbs"]]
+    # "From May on it will be on Wednesdays".
+    said = [word for word in said if not HOLDER.search(word)]
     first = said[0] if said else ""
     # "The dentist rang, it's the 27th now": nobody is a date.
     it = grammar.parser == "english" and first in grammar.words["its_time"]
+    # "We go on Saturdays now"
+    going = frame.subject.subject == SPEAKER and frame.verb in grammar.words["attends"] and not frame.rest
+    it = it or (grammar.parser == "english" and going and not (frame.past or frame.perfect or frame.negated))
+    first = "it" if it else first
     noun = first if it else frame.subject.noun or (first if frame.subject.owner == "" else "")
     clock = any(mark.search(lower_in(frame.rest, grammar.code)) for mark in grammar.marks["clock"])
     if not (frame.times or (it and clock)) or (frame.subject.name and not it) or noun not in grammar.words["its_time"]:

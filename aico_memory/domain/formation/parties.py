@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from aico_memory.domain.formation.formed import SPEAKER
-from aico_memory.domain.formation.frames import Party
+from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
 
@@ -66,6 +67,19 @@ def mentioned(sentence: str, grammar: Grammar, fresh: bool = False) -> Party | N
     return None
 
 
+def names_anew(frame: Frame, grammar: Grammar) -> bool:
+    """Whether "she" stands for the subject of this clause from now on; "the bank gave her a loan" leaves her who she was."""
+    subject = frame.subject
+    own = lower_in(frame.text.partition(" ")[0], grammar.code) in grammar.words["own"]
+    if grammar.parser != "english" or own or subject.name or not subject.noun:
+        return bool(subject.noun or subject.name)
+    words = [lower_in(trim(word), grammar.code) for word in frame.rest.split()]
+    behind = grammar.words["prepositions"] | grammar.words["determiners"] | grammar.words["particles"]
+    return not any(
+        word == "him" or (word == "her" and (not after or after in behind)) for word, after in pairwise([*words, ""])
+    )
+
+
 def is_somebody(party: Party, grammar: Grammar) -> bool:
     """Whether the noun is a word for a name, or a relation, however it is told apart ("my new neighbour")."""
     *apart, noun = party.noun.split() or [""]
@@ -113,8 +127,8 @@ def _read(phrase: str, grammar: Grammar, last: Party | None) -> Party:  # noqa: 
     if lowered[0] in grammar.words["possessives"]:
         possessed = lowered[0] in grammar.words["own"]
         if not possessed:
-            if last is None or (last.name and lowered[1:] == ["name"]):
-                # "Her name is Shadow": nobody knows whose, or who has a name is named once more.
+            if last is None or (last.name and lowered[1:] == ["name"]) or (last.noun and lowered[1:] == last.noun.split()):
+                # "Her name is Shadow": nobody knows whose, or who has a name is named once more; a size has no size.
                 return NOBODY
             owner = last.subject
         words, lowered = words[1:], lowered[1:]

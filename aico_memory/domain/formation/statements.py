@@ -45,19 +45,20 @@ from aico_memory.domain.formation.noticing import (
     it_is,
     like_case,
     moved,
+    now_it_is,
     said_later,
     spelled_out,
     taken_back,
     thing_timed,
     until_then,
 )
-from aico_memory.domain.formation.parties import is_somebody, mentioned
+from aico_memory.domain.formation.parties import is_somebody, mentioned, names_anew
 from aico_memory.domain.formation.plainer import MAX_CHARACTERS, PARSERS, plainer
 from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
 from aico_memory.domain.formation.succession import Statements, may_be_meant, meant_by_pronoun, note_what_is_over, succeeded
 from aico_memory.domain.formation.turkish_context import spelled
-from aico_memory.domain.formation.validity import end_of_named_day, validity_of, weeks_of_days, with_holders
+from aico_memory.domain.formation.validity import bounds_of, end_of_named_day, validity_of, weeks_of_days, with_holders
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, is_value, lower_in, sentences, squeeze
 from aico_memory.domain.memory import OPEN
@@ -67,8 +68,6 @@ _WORDS = re.compile(r"[^\W\d_]+")
 RETURNED = "returned"
 # Whom one has or has got is spoken of next ("I have a girlfriend now! Her name is …", "Wir haben eine Ziege bekommen, sie …").
 _HAD = frozenset({"owns", "bekommen", "kaufen", "adoptieren", "holen"})
-# Phrases of time that say how long, never when.
-BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
 
 
 def read_statements(
@@ -166,14 +165,14 @@ def _sentence(  # noqa: PLR0912, PLR0915
         frame.ended = frame.ended or ended
         frame.negated = frame.negated or ended or speech.untrue
         frame.never, frame.perfect = frame.never or speech.untrue, frame.perfect or speech.untrue
-        frame.bounds = frozenset(number for number in frame.times if phrases[number].kind in BOUNDING)
+        frame.bounds = bounds_of(frame, phrases)
         if any(mark.search(sentence) for mark in grammar.marks["for_once"]):
             frame.bounds |= weeks_of_days(frame, phrases, said_at_us)
         if frame.times or grammar.parser == "english":
             known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-3:]))
             frame.subject = thing_timed(frame, chain([result.facts], known), grammar) or frame.subject
         before = frame
-        if frame.subject.noun or frame.subject.name:
+        if names_anew(frame, grammar):
             result.last_party = frame.subject
         note_what_is_over(result, frame, grammar)
         if begins_later(result, before_facts, frame, phrases, grammar):
@@ -213,6 +212,8 @@ def _sentence(  # noqa: PLR0912, PLR0915
     if not found_any and any(mark.search(speech.text) for mark in grammar.marks["off_it"]):
         known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-6:]))
         result.facts.extend(called_off(chain([result.facts], known), said_at_us, sentence))
+    if not found_any and not speech.act and not question:
+        result.facts.extend(now_it_is(held, before_that(), phrases, raw, grammar, said_at_us, sentence))
     moved(result, before_facts)
     what_it_replaces(result, before_facts, grammar, tables)
     told_before = partial(_told_before, grammar, tables, said_at_us, zone, recent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
@@ -114,8 +115,17 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
         # "Our dog Rex died" names Rex and ends him: nobody takes his own place.
         left = [one for one in left if one != fact.value]
         if left:
-            result.facts[place] = _in_place_of(fact, left[-1], grammar)
+            result.facts[place] = _in_place_of(_as_what_ended(fact, left[-1], ends, tables), left[-1], grammar)
     return result
+
+
+def _as_what_ended(fact: FormedFact, old: str, ends: Sequence[FormedFact], tables: FormationTables) -> FormedFact:
+    """ "I'm no longer with EE, I've gone over to Three": what EE was told to be by the very clause that ended it."""
+    end = next((one for one in reversed(ends) if one.value == old and one.subject == fact.subject), None)
+    known = tables.predicates.get(end.predicate) if end is not None else None
+    if known is None or known.general or not known.single_valued or not known.type or fact.predicate != "uses":
+        return fact
+    return replace(fact, predicate=known.name, single_valued=True, kind=known.kind)
 
 
 def _may_be_anything(end: FormedFact, fact: FormedFact, tables: FormationTables) -> bool:

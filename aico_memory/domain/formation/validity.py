@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aico_memory.domain.formation.frames import Frame
+from aico_memory.domain.formation.frames import HOLDER, Frame
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.when import HABIT, TimePhrase
 from aico_memory.domain.formation.wording import squeeze
@@ -14,6 +14,10 @@ from aico_memory.domain.memory import OPEN
 _DAY_US = 86_400_000_000
 # What is told to be for a season that is this near is so already ("back on vitamin D for the winter", in November).
 _SOON_US = 45 * _DAY_US
+# Phrases of time that say how long, never when.
+BOUNDING = frozenset({"since", "from", "until", "held", "lasting"})
+# A span of so much or more is a week or a longer one.
+_WEEK_US = 6 * _DAY_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,21 @@ def with_holders(text: str, phrases: Sequence[TimePhrase]) -> str:
         parts += [text[at : phrase.start], f" §{number} "]
         at = phrase.end
     return squeeze("".join([*parts, text[at:]]))
+
+
+def bounds_of(frame: Frame, phrases: Sequence[TimePhrase]) -> frozenset[int]:
+    """Those phrases of time of a clause that only bound how long it holds: since, until, and "this week it's on Thursday"."""
+    bounds = {number for number in frame.times if phrases[number].kind in BOUNDING}
+    words = frame.text.split()
+    opens = HOLDER.fullmatch(words[0].rstrip(",")) if words else None
+    if opens is None or HOLDER.search(words[1] if len(words) > 1 else ""):
+        return frozenset(bounds)
+    span = phrases[int(opens[1])]
+    days = [number for number in frame.times if number != int(opens[1]) and number not in bounds]
+    if span.kind == "at" and span.future[1] - span.future[0] >= _WEEK_US and days:
+        # The week or month that opens the clause is that of the day which it names.
+        bounds.add(int(opens[1]))
+    return frozenset(bounds)
 
 
 def end_of_named_day(value: str, frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar) -> int:
@@ -57,12 +76,23 @@ def weeks_of_days(frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int) 
     )
 
 
+def _is_to_last(phrase: TimePhrase, frame: Frame, grammar: Grammar) -> bool:
+    """ "I'm in Rome for two weeks": from now on, where "I've been in Rome for two weeks" tells how long it has been so."""
+    done = frame.past or frame.perfect or frame.once or frame.ended or frame.negated
+    if grammar.parser != "english" or done:
+        return False
+    words = set(phrase.phrase.split())
+    # Who is somewhere "for two years" may as well have been there.
+    near = any(grammar.calendar.units.get(word) in ("day", "week", "month") for word in words)
+    return near and words.isdisjoint({"now", "already", "past", "last"})
+
+
 def validity_of(  # noqa: PLR0912
     frame: Frame, phrases: Sequence[TimePhrase], said_at_us: int, grammar: Grammar, sudden: bool
 ) -> Validity:
     """`sudden` is what happens at a moment (moving) and holds from then on; anything else is a state."""
     start, until, named_start, bounded, since = said_at_us, OPEN, False, False, 0
-    past = frame.past or frame.once or frame.perfect
+    past = frame.past or frame.once or frame.perfect or frame.happened
     for number in frame.times:
         phrase = phrases[number]
         if phrase.kind == HABIT:
@@ -71,6 +101,9 @@ def validity_of(  # noqa: PLR0912
         if phrase.kind == "until" and frame.perfect and frame.verb in grammar.words["for_a_time"]:
             # "I've borrowed it until April": done, and to last.
             span = phrase.future
+        if phrase.kind == "held" and _is_to_last(phrase, frame, grammar):
+            until, bounded = said_at_us + (said_at_us - phrase.past[0]), True
+            continue
         if phrase.kind == "from" and 0 <= said_at_us - phrase.past[0] < _DAY_US:
             # "From 1 April", said on that day.
             span = phrase.past

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
-from aico_memory.domain.formation.attributes import TIME, Found, unpreposed
+from aico_memory.domain.formation.attributes import ATTRIBUTE, TIME, Found, named_only, unpreposed
 from aico_memory.domain.formation.formed import NEWEST
 from aico_memory.domain.formation.frames import shorten
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -25,6 +26,9 @@ _DOSE = re.compile(
     r"^\d[\d.,]* ?(?:mg|mcg|µg|g|ml|Mikrogramm|Milligramm|Gramm|Tropfen|Tabletten?|Einheiten|IE|Kapseln?)\b(?: of)? (?=\w)",
     re.IGNORECASE,
 )
+# "Philips and my wife", of one of whom there is one.
+_AND_OWN = re.compile(r",? (?:and|but) (?:my|our) .*$", re.IGNORECASE)
+_DONE = frozenset({"plays", "eats", "drinks", "uses", "hobby", "does", "language", "learning", "medication"})
 _NUMERAL = re.compile(r"\b\d+[a-z]?\b")
 _NUMBER = re.compile(r"(?:number |no\.? |#)?(\d+[a-z]?)", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:and|und|ve|as well as|sowie|ile)\b|&")
@@ -37,8 +41,8 @@ def other_number(old: str, new: str) -> str:
     return _NUMERAL.sub(said[1], old) if said and len(held) == 1 and held[0] != old else ""
 
 
-def separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterator[Found]:
-    """One fact for each member of a list, where the predicate has many values."""
+def separate(found: Found, tables: FormationTables, grammar: Grammar, told: str = "") -> Iterator[Found]:
+    """One fact for each member of a list, where the predicate has many values; `told`: what stands behind the verb."""
     if found.temporal or found.act == "alias":
         value = commas(found.value)
         yield replace(found, value=_when_only(value, grammar) if found.predicate == TIME else value)
@@ -55,12 +59,15 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterato
             yield from (replace(found, value=one) for one in listed)
             return
         # What stands behind a comma is said beside it.
-        yield replace(found, value=shorten(first_of(found.value), grammar))
+        value = _AND_OWN.sub("", found.value) if grammar.parser == "english" else found.value
+        yield replace(found, value=shorten(first_of(value), grammar))
         return
     parts = [shorten(part, grammar) for part in _LISTS.split(found.value)]
     if grammar.code != "tr":
         # "im Ruderclub und im Chor"
         parts = [*parts[:1], *(unpreposed(part, grammar) for part in parts[1:])]
+    if len(parts) > 1 and _is_described(parts, found, told, grammar):
+        parts = parts[:1]
     first = lower_in(parts[0], grammar.code)
     kinds = [known for known in tables.types.values() if first in known] if not _JOINED.search(found.value) else []
     for number, part in enumerate(parts):
@@ -74,6 +81,12 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar) -> Iterato
         if found.predicate == MEDICATION:
             # How much of it is told beside it.
             part = _DOSE.sub("", part)  # noqa: PLW2901
+        beside = beside or (number and grammar.parser == "english" and _is_two(words, grammar))
+        # "I play the drums and my brother too"
+        beside = beside or (number and found.predicate in _DONE and bool(words) and words[-1] in grammar.relations)
+        if found.predicate.removeprefix(ATTRIBUTE) in grammar.relations and grammar.parser == "english":
+            # "The Okafors on the left and the Lindqvists on the right"
+            part = named_only(part, grammar)  # noqa: PLW2901
         named = found.predicate in NAMED and parts[0][:1].isupper() and not part[:1].isupper()
         if (part or not found.value) and not beside and not named:
             yield replace(found, value=part)
@@ -84,6 +97,25 @@ def _nouns_listed(value: str, grammar: Grammar) -> list[str]:
     parts = [shorten(part, grammar) for part in _LISTS.split(value)]
     bare = all(part[:1].isupper() and " " not in part for part in parts)
     return parts if len(parts) > 1 and bare and _JOINED.search(value) else []
+
+
+def _is_described(parts: list[str], found: Found, told: str, grammar: Grammar) -> bool:
+    """ "A Toyota Yaris, silver, 90,000 km": what the first is like, since things that are listed have an article each."""
+    if grammar.parser != "english" or found.act or _JOINED.search(found.value):
+        return False
+    low = lower_in(told, grammar.code)
+    first, others = lower_in(parts[0], grammar.code), [lower_in(part, grammar.code) for part in parts[1:]]
+    return bool(re.search(rf"\b(?:a|an) {re.escape(first)}", low)) and not any(
+        re.search(rf"\b(?:a|an|the|my|our|some|another|\d+) {re.escape(part)}", low) for part in others
+    )
+
+
+def _is_two(words: list[str], grammar: Grammar) -> bool:
+    """ "Sister a present": an article inside, and no preposition before it."""
+    return any(
+        word in ("a", "an") and before not in grammar.words["prepositions"] | {"such", "quite", "half", "of"}
+        for before, word in pairwise(words)
+    )
 
 
 def _when_only(value: str, grammar: Grammar) -> str:

@@ -20,7 +20,14 @@ from aico_memory.domain.recall.named import another_thing, noun_score, verb_scor
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.sorts import of_another_sort
-from aico_memory.domain.recall.subjects import known_by_name, names_a_stranger, names_a_thing, subjects_of
+from aico_memory.domain.recall.subjects import (
+    is_of_others,
+    known_by_name,
+    names_a_stranger,
+    names_a_thing,
+    of_somebody,
+    subjects_of,
+)  # fmt: skip
 from aico_memory.domain.recall.timeline import ATTRIBUTE, Held, at
 from aico_memory.domain.recall.yes_no import decided, names
 
@@ -124,17 +131,15 @@ def recalled(  # noqa: PLR0912
 
 def _score(group: Group, question: Question, about: frozenset[str], tables: FormationTables) -> float:
     known = question.predicates.get(group.predicate, 0.0)
-    by_noun = noun_score(group, question, tables)
+    by_noun = 0.0 if is_of_others(group, question, tables) else noun_score(group, question, tables)
     if group.subject == SPEAKER:
         if by_noun:
             by_noun += 1.0 if question.naming else 0.0
         elsewhere = bool(about) or bool(question.relations)
         if elsewhere and not by_noun:
             # About somebody else; the speaker's own facts answer only where the predicate names that somebody.
-            named = any(
-                relation in nouns for relation in question.relations for nouns in _nouns(group.predicate, question, tables)
-            )
-            return known if named else 0.0
+            nouns = frozenset().union(*_nouns(group.predicate, question, tables))
+            return known if question.relations & nouns and not of_somebody(group, question, nouns, tables) else 0.0
         return known + by_noun
     if group.subject not in about:
         return 0.0
@@ -143,7 +148,7 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
     if group.predicate in ("time", "location"):
         fits = {"time": ("when",), "location": ("where",)}[group.predicate]
         known = max(known, 1.5) if question.asks in fits else known if known >= 2 else known * 0.3
-    total = known + by_noun + verb_score(group, question)
+    total = known + by_noun + verb_score(group, question, tables)
     return total + closeness + 0.5 if total else 0.0
 
 
@@ -179,6 +184,9 @@ def _best(  # noqa: PLR0912
     if _asks_about_them(question, about, tables):
         # "What breed is my dog?" is not answered with who the dog is.
         eligible = [group for group in eligible if not _is_relation(group, question, tables)]
+    if question.asks in ("where", "when"):
+        # Who somebody is says neither where nor when.
+        eligible = [group for group in eligible if not _is_relation(group, question, tables)]
     top = max((group.score for group in eligible), default=0.0)
     if top >= figures.least_score:
         leaders = [group for group in eligible if group.score >= top - 0.01]
@@ -199,6 +207,7 @@ def _best(  # noqa: PLR0912
     if question.predicates and not eligible:
         return None
     open_groups = [group for group in eligible if about or (group.subject == SPEAKER and not question.relations)]
+    open_groups = [group for group in open_groups if group.predicate not in question.contrary]
     if about and not question.naming:
         # Who Lena is answers nothing that is asked about her.
         open_groups = [group for group in open_groups if group.subject in about]
@@ -206,9 +215,6 @@ def _best(  # noqa: PLR0912
         # "What is my brother called?", where only is told where he lives.
         named = [group for group in open_groups if group.predicate in _OF_THE_RELATION]
         open_groups = [group for group in open_groups if _is_relation(group, question, tables)] + named
-    if question.asks in ("where", "when"):
-        # Who somebody is says neither where nor when.
-        open_groups = [group for group in open_groups if not _is_relation(group, question, tables)]
     open_groups = [group for group in open_groups if question.yes_no or not says_nothing(group, question)]
     least = figures.least_similarity
     known = [name for name, said in question.predicates.items() if said >= figures.least_known]

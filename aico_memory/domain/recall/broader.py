@@ -23,7 +23,7 @@ from aico_memory.domain.recall.yes_no import names
 
 # What one does for sport is told as a hobby or as what one plays.
 SPORTS = ("plays", "hobby")
-PET = "pet"
+PET, BREED = "pet", "breed"
 # What one would rather have.
 PREFERRED = ("likes", "drinks", "eats", "uses")
 _AT_WORK = re.compile(r"\b(?:işte|işlerde|olarak) çalış")
@@ -60,6 +60,7 @@ def answered_broadly(
         or _who_does(question, groups, about, at_us, tables)
         or _all_of(question, groups, at_us, tables)
         or _animals(question, groups, at_us, tables)
+        or _breed(question, groups, at_us, tables)
         or _sports(question, groups, about, at_us, tables)
         or _preferred(question, groups, about, at_us, tables)
     )
@@ -173,6 +174,16 @@ def _animals(question: Question, groups: Sequence[Group], at_us: int, tables: Fo
     named_kinds = {group.predicate.removeprefix(ATTRIBUTE) for group in named}
     found += [one for one in at(kept, at_us) if not _kinds(one, grammar) & named_kinds]
     return list({one.fact.object_key: one for one in found}.values())
+
+
+def _breed(question: Question, groups: Sequence[Group], at_us: int, tables: FormationTables) -> list[Held]:
+    """ "What breed is my dog?", of which was told only that it is a poodle."""
+    if question.predicates.get(BREED, 0.0) < 1 or any(group.predicate == BREED for group in groups) or question.yes_no:
+        return []
+    synonyms = tables.grammars[question.language].synonyms
+    mine = [group for group in groups if group.subject == SPEAKER and group.predicate == PET]
+    held = [one for group in mine for one in at(group.held, at_us)]
+    return [one for one in held if synonyms.get(lower_in(one.fact.value, question.language)) in question.relations]
 
 
 def _kinds(one: Held, grammar: Grammar) -> set[str]:

@@ -175,7 +175,9 @@ def same_value(one: str, other: str, grammar: Grammar) -> bool:
 def _speaks_of_it(one: Held, question: Question, slot: Slot, grammar: Grammar) -> bool:
     """Whether a fact is of what the question asks: by a predicate that its wording means, or by all of its words."""
     whose = (*one.subject.split(), *one.predicate.partition(":")[2].split())
-    if slot.own and any(is_relation(word, grammar) and not any_alike(slot.keys, word, grammar) for word in whose):
+    # "Dad" is kept as the father.
+    keys = (*slot.keys, *(grammar.synonyms[key] for key in slot.keys if key in grammar.synonyms))
+    if slot.own and any(is_relation(word, grammar) and not any_alike(keys, word, grammar) for word in whose):
         # Of somebody whom the question does not name.
         return False
     text = f"{one.subject} {one.predicate.replace('_', ' ').replace(':', ' ')} {one.fact.text} {one.fact.excerpt}"

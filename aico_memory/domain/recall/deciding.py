@@ -12,6 +12,7 @@ from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value, says_the_contrary
 from aico_memory.domain.recall.days_apart import facts_apart, words_apart
 from aico_memory.domain.recall.groups import Recalled
+from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.mirrored import Mirrored, Utterance
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.reading.ending import interval_of, with_end
@@ -183,7 +184,12 @@ def by_rules(
         # The time that the statement of a fact names; what a reader would say of it, nobody has weighed.
         times = since_when(facts.answer, said, grammar, question.asks)
         return Answer(words=times, settled=bool(times))
-    return Answer(words=words_apart(told, grammar)) if told else Answer(facts_apart(facts.answer, grammar))
+    if told:
+        return Answer(words=words_apart(told, grammar))
+    # "Who do I play chess with?" is not answered with chess.
+    repeated = question.asks == "who" and not question.yes_no
+    answer = [one for one in facts.answer if not (repeated and stems(one.fact.value, question.language) <= question.stems)]
+    return Answer(facts_apart(answer, grammar))
 
 
 def ruled_of(ruled: Answer, held: Sequence[Held]) -> Ruled:

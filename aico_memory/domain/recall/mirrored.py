@@ -133,6 +133,8 @@ def _is_of_whom(slot: Slot, piece: Segment, keys: frozenset[str], grammar: Gramm
     mine = any(is_first_person(low.partition("'")[0], grammar) or is_first_person(low, grammar) for low in lows)
     strangers = any(is_relation(low, grammar) for low in lows if low not in own)
     whose = any(low.endswith(_WHOSE) and low not in own and low not in CONTRACTED for low in lows)
+    # "My parents' flat"
+    whose = whose or any(low in grammar.words["people"] and low not in own for low in lows if grammar.parser == "english")
     return mine and not strangers and not third and not whose
 
 

@@ -35,7 +35,7 @@ def noun_score(group: Group, question: Question, tables: FormationTables) -> flo
     """How strongly the question names what the group is kept under."""
     kind, _, noun = group.predicate.partition(":")
     if not noun:
-        return verb_score(group, question) if group.subject == SPEAKER else 0.0
+        return verb_score(group, question, tables) if group.subject == SPEAKER else 0.0
     if kind == "attribute" and _FORMER.match(noun) and not _FORMER.search(question.text.casefold()):
         # Who the wife is, is not who the ex-wife is.
         return 0.0
@@ -63,11 +63,13 @@ def _another_relation(noun: str, question: Question, grammar: Grammar) -> bool:
     return noun in grammar.relations and any(one != last and one.rsplit(maxsplit=1)[-1] == last for one in question.relations)
 
 
-def verb_score(group: Group, question: Question) -> float:
-    """An open predicate is named by its verb."""
+def verb_score(group: Group, question: Question, tables: FormationTables) -> float:
+    """An open predicate is named by its verb; "not" of what is not eaten is none."""
     if ":" in group.predicate or group.held[0].fact.language != question.language or group.predicate in question.contrary:
         return 0.0
     verb = group.predicate.split("_")[0]
+    if verb != group.predicate in tables.predicates and verb not in tables.grammars[question.language].verbs:
+        return 0.0
     return 1.0 if stems(verb, question.language) & question.stems and verb not in question.predicates else 0.0
 
 

@@ -85,9 +85,11 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
             best = _NAMED
         if best:
             predicates[name] = best
-    for name in [one for one in predicates if 0 < predicates[one] < predicates.get(tables.predicates[one].opposite, 0.0)]:
-        # "What don't I like?" is not answered with what is liked.
-        del predicates[name]
+    of_traits = _named_by_what_has_it(predicates, lowered, grammar, tables)
+    # "What don't I like?" is not answered with what is liked.
+    outdone = [one for one in predicates if 0 < predicates[one] < predicates.get(tables.predicates[one].opposite, 0.0)]
+    for name in of_traits.union(outdone):
+        predicates.pop(name, None)
     _least_general(predicates, tables)
     bare_of = _without_compounds(lowered, grammar, tables)
     # Whatever its ending, all but its last letter stands there.
@@ -126,9 +128,26 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
         relations=relations, names=names,
         past=bool(grammar.past and grammar.past.search(lowered)), before=_what(grammar.before, lowered),
-        after=_what(grammar.after, lowered), contrary=_contrary(predicates, tables),
+        after=_what(grammar.after, lowered), contrary=_contrary(predicates, tables) | of_traits,
         denied=is_denied([lower_in(word, grammar.code) for word in text.strip(" ?.!").split()], text, grammar),
         yes_no=bool(grammar.yes_no and grammar.yes_no.search(lowered) and not (grammar.anything and grammar.anything.search(lowered))),  # noqa: E501
+    )  # fmt: skip
+
+
+def _named_by_what_has_it(
+    predicates: Mapping[str, float], lowered: str, grammar: Grammar, tables: FormationTables
+) -> frozenset[str]:
+    """The predicates of things that "what colour is my car?" names only to ask what they are like."""
+    found = next((match for mark in grammar.marks["asks_trait"] if (match := mark.search(lowered))), None)
+    if found is None:
+        return frozenset()
+    surfaces = ((name, tables.predicates[name].surfaces[grammar.code].nouns) for name in predicates)
+    thing = found["of"].strip(" ?.!").partition(" ")[2]
+    return frozenset({f"attribute:{thing}"}) | frozenset(
+        name
+        for name, nouns in surfaces
+        if nouns and tables.predicates[name].type and _any_of(nouns).search(found["of"])
+        and not _any_of(nouns).search(lowered[: found.start("of")])
     )  # fmt: skip
 
 

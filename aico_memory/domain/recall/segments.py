@@ -11,9 +11,10 @@ from aico_memory.domain.formation.acts import read_speech
 from aico_memory.domain.formation.german_gaps import gapped_german
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.plainer import MAX_CHARACTERS
-from aico_memory.domain.formation.statements import BOUNDING
+from aico_memory.domain.formation.together import gapped, person_at_start
 from aico_memory.domain.formation.turkish_nominal import EXIST
 from aico_memory.domain.formation.turkish_phrases import verb_of
+from aico_memory.domain.formation.validity import BOUNDING
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, lower_in, own_words, readable, sentences, trim
 
@@ -112,10 +113,24 @@ def _pieces(sentence: str, grammar: Grammar) -> list[str]:
 
 def _with_verb_of(before: Sequence[str], piece: Sequence[str], grammar: Grammar) -> list[str]:
     """ "Tom Kaffee" behind "Lena mag Tee", with the verb; empty where nothing is left out."""
+    if grammar.parser == "english":
+        return _of_another(before, piece, grammar)
     if grammar.parser != "german":
         return []
     told = piece[1:] if trim(piece[0]).casefold() in _JOINING[grammar.parser] else piece
     return gapped_german(" ".join(before).rstrip(",;"), " ".join(told).rstrip(",;"), grammar).split()
+
+
+def _of_another(before: Sequence[str], piece: Sequence[str], grammar: Grammar) -> list[str]:
+    """ "My dad nothing at all" behind "my mum takes blood thinners": of somebody else; empty where it is not."""
+    joined = trim(piece[0]).casefold() in _JOINING["english"]
+    left, right = " ".join(before).rstrip(",;"), " ".join(piece[1:] if joined else piece)
+    if not joined and not before[-1].endswith((",", ";")):
+        return []
+    one, other = person_at_start(left, grammar), person_at_start(right, grammar)
+    if one is None or other is None or one[0] == other[0] or trim(other[0][-1]).casefold() not in grammar.relations:
+        return []
+    return (gapped(left, right, grammar, "and" if joined else ",") or right).split()
 
 
 def _has_verb(words: Sequence[str], grammar: Grammar) -> bool:

@@ -36,6 +36,7 @@ _WITH_ARTICLE = {
 # How a question ends, and what may stand behind it.
 _ASKS, _BEHIND = ("?", "؟", "？"), " \t\n.!…)\"'"
 _FINISHED = frozenset({"past", "participle", "progressive"})
+_NOTHING = frozenset({"nothing", "none", "nothing at all"})
 _VERBAL = frozenset({"present", "past", "both", "two", "participle", "infinitive", "progressive"})
 
 
@@ -186,7 +187,7 @@ def fillers(slot: Slot, segment: Segment, taken: frozenset[int], grammar: Gramma
     whole = grammar.parser == "turkish" and not _is_cased(end, slot, segment.words, grammar)
     said = [value for value in listed_values(segment.words[start:end], grammar, whole) if value]
     # "My dose of …": what only joins words is no value.
-    return [value for value in said if lower_in(value, grammar.code) not in grammar.words["tails"]]
+    return [value for value in said if lower_in(value, grammar.code) not in grammar.words["tails"] | _NOTHING]
 
 
 def _is_cased(end: int, slot: Slot, words: Sequence[Word], grammar: Grammar) -> bool:

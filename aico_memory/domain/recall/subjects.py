@@ -34,6 +34,23 @@ def is_relation(predicate: str, tables: FormationTables) -> bool:
     return predicate.startswith(ATTRIBUTE) or (known is not None and known.relation)
 
 
+def is_of_others(group: Group, question: Question, tables: FormationTables) -> bool:
+    """ "When do the kids eat?" is not answered with when the speaker does; nor its colour with what a chair is."""
+    if group.predicate in question.contrary:
+        return True
+    grammar = tables.grammars[question.language]
+    done = ":" not in group.predicate and group.subject == SPEAKER and grammar.parser == "english"
+    # "Who is my running mate?" names one whom the speaker runs with.
+    done = done and not question.naming
+    return done and bool(question.relations) and question.words.isdisjoint(grammar.words["speaker"])
+
+
+def of_somebody(group: Group, question: Question, nouns: frozenset[str], tables: FormationTables) -> bool:
+    """ "Which pet does my sister have?": whose it is, where the noun only says what it is."""
+    others = question.relations - nouns - tables.types["animal"] - tables.grammars[question.language].collectives.keys()
+    return not is_relation(group.predicate, tables) and bool(others & tables.grammars[question.language].words["kin"])
+
+
 def known_by_name(groups: Sequence[Group], tables: FormationTables) -> frozenset[str]:
     """The names of those who were told to be somebody's something."""
     return frozenset(

@@ -90,14 +90,11 @@ class Timeline:
             # "I switched from X to Y": whatever X was, Y is now; "I'm back to X" speaks of an X that is over.
             back = fact.corrected == fact.object_key
             meant = [
-                held
-                for held in self.held
-                if held.subject == subject
-                and (back or held.until_us >= fact.valid_from_us)
-                and not held.invalid
+                held for held in self.held
+                if held.subject == subject and (back or held.until_us >= fact.valid_from_us) and not held.invalid
                 and _same(held, fact.corrected)
                 and not held.predicate.startswith(("favourite:", "birthplace", "likes", "dislikes", "saving"))
-            ]
+            ]  # fmt: skip
             meant = [held for held in meant if _equal(held, fact.corrected)] or meant
             if meant:
                 was = max(meant, key=_newness)
@@ -230,11 +227,8 @@ class Timeline:
         explicit = fact.valid_from_us < statement.said_at_us and fact.valid_from_us > 0
         if until == OPEN:
             until = max(held.until_us for held in targets)
-        predicate = (
-            first.predicate
-            if not fact.predicate or (first.predicate != fact.predicate and not fact.single_valued)
-            else fact.predicate
-        )
+        other = not fact.predicate or (first.predicate != fact.predicate and not fact.single_valued)
+        predicate = first.predicate if other else fact.predicate
         subject = first.subject if not fact.predicate else fact.subject
         again = [held for held in self.group(subject, predicate) if _same(held, fact.object_key) and held.until_us >= until]
         if again:
@@ -269,6 +263,10 @@ class Timeline:
         key = statement.fact.object_key or statement.fact.corrected
         for held in self._targets(statement, key, newest_only=not key):
             held.invalid, held.closed_by, held.cause = True, statement.id, "retract"
+            # "I moved to Oslo. Just kidding": then what it took the place of goes on.
+            for was in self.group(held.subject, held.predicate):
+                if (was.closed_by, was.cause, was.until_us) == (held.statement.id, "change", held.from_us):
+                    was.until_us, was.closed_by, was.cause = OPEN, b"", ""
 
     def _targets(self, statement: Statement, key: str, newest_only: bool) -> list[Held]:
         """What a correction, end or retraction speaks of."""
@@ -332,10 +330,7 @@ def resolve(
     statements: Iterable[Statement], known_as_of_us: int = OPEN, loose: frozenset[str] = frozenset({"owns", "uses", "does"})
 ) -> list[Held]:
     """What held when, by all that had been said at `known_as_of`."""
-    known = sorted(
-        (statement for statement in statements if statement.said_at_us <= known_as_of_us),
-        key=lambda statement: (statement.said_at_us, statement.order),
-    )
+    known = sorted((one for one in statements if one.said_at_us <= known_as_of_us), key=lambda one: (one.said_at_us, one.order))
     names = aliases([statement.fact for statement in known])
     timeline = Timeline(loose)
     for statement in known:
