@@ -86,7 +86,8 @@ def gapped(left: str, right: str, grammar: Grammar, joining: str = "and") -> str
         # "My son does judo on Mondays and my daughter on Tuesdays", never "I see Tom on Mondays and my aunt on Tuesdays".
         people = any(word[:1].isupper() or word.lower() in grammar.relations for word in held)
         return " ".join([*other[0], third, *held, *theirs]) if held and len(held) < len(rest) and not people else ""
-    if one[0] == spoken and not kin and theirs[0].lower() not in grammar.words["determiners"]:
+    mine = one[0][0].lower() in ("i", "we")
+    if mine and not kin and theirs[0].lower() not in grammar.words["determiners"]:
         # "I love jazz and Bach cantatas": no Bach who loves them.
         return ""
     return " ".join([*other[0], third, *theirs]) if _two_objects(rest, other, joining, grammar) else ""
