@@ -70,12 +70,13 @@ def gapped(left: str, right: str, grammar: Grammar, joining: str = "and") -> str
     same = first.lower() in grammar.words["prepositions"] and first.lower() == theirs[0].lower() and len(theirs) > 1
     counted = _counts(first, grammar) and _counts(theirs[0], grammar)
     kin = other[0][0].lower() in grammar.words["own"] and one[0][0].lower() in grammar.words["own"]
-    if (same or counted) and (joining == "and" or kin) and one[0] != spoken[:1]:
+    mine = one[0][0].lower() in ("i", "we")
+    if (same or counted) and (joining == "and" or kin) and not mine:
         return " ".join([*other[0], verb, *theirs])
     if grammar.parser != "english" or (not kin and other[0][0].lower() in grammar.words["tongues"]):
         # "I love ramen and Thai food": nobody is called so.
         return ""
-    third = _third(verb, grammar) if one[0] == spoken and spoken[0].lower() in ("i", "we") else verb
+    third = _third(verb, grammar) if mine else verb
     if not third or not rest or grammar.verbs.get(verb.lower()) in _TO_SOMEBODY:
         return ""
     held = [word for word in rest if not HOLDER.search(word)]
@@ -86,7 +87,7 @@ def gapped(left: str, right: str, grammar: Grammar, joining: str = "and") -> str
         # "My son does judo on Mondays and my daughter on Tuesdays", never "I see Tom on Mondays and my aunt on Tuesdays".
         people = any(word[:1].isupper() or word.lower() in grammar.relations for word in held)
         return " ".join([*other[0], third, *held, *theirs]) if held and len(held) < len(rest) and not people else ""
-    if one[0] == spoken and not kin and theirs[0].lower() not in grammar.words["determiners"]:
+    if mine and not kin and theirs[0].lower() not in grammar.words["determiners"]:
         # "I love jazz and Bach cantatas": no Bach who loves them.
         return ""
     return " ".join([*other[0], third, *theirs]) if _two_objects(rest, other, joining, grammar) else ""
