@@ -93,11 +93,8 @@ def _typed(found: Found, tables: FormationTables, grammar: Grammar) -> Found:
     if known is None or not known.general or found.value.rpartition(" ")[2] in FEES:
         return found
     for predicate in tables.predicates.values():
-        if (
-            predicate.type
-            and is_a(found.value, predicate.type, tables, grammar)
-            and not _is_common(found.value, predicate, tables)
-        ):
+        of_its_type = predicate.type and is_a(found.value, predicate.type, tables, grammar)
+        if of_its_type and not _is_common(found.value, predicate, tables):
             return replace(found, predicate=predicate.name, single_valued=predicate.single_valued, kind=predicate.kind)
     return found
 

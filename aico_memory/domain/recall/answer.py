@@ -133,10 +133,8 @@ def _score(group: Group, question: Question, about: frozenset[str], tables: Form
     known = question.predicates.get(group.predicate, 0.0)
     by_noun = 0.0 if is_of_others(group, question, tables) else noun_score(group, question, tables)
     if group.subject == SPEAKER:
-        if by_noun:
-            by_noun += 1.0 if question.naming else 0.0
-        elsewhere = bool(about) or bool(question.relations)
-        if elsewhere and not by_noun:
+        by_noun += 1.0 if by_noun and question.naming else 0.0
+        if (about or question.relations) and not by_noun:
             # About somebody else; the speaker's own facts answer only where the predicate names that somebody.
             nouns = frozenset().union(*_nouns(group.predicate, question, tables))
             return known if question.relations & nouns and not of_somebody(group, question, nouns, tables) else 0.0
