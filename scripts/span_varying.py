@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from span_training import Example, Numbers
 
-from aico_memory.domain.recall.reading.passage import MARKS
-
 # Marks by which two values may stand for each other: when they hold, whether the question has them, how they are written, what
 # they do. By place in a token's marks.
 _ALIKE = (1, 3, 4, 5)
@@ -119,5 +117,5 @@ def _values(example: Example) -> list[tuple[int, int, int]]:
 
 
 def _key(example: Example, begin: int, finish: int, cut: int) -> _Key:
-    marks = example.encoded.marks[begin : finish + 1][:, [place for place in _ALIKE if place < len(MARKS)]]
+    marks = example.encoded.marks[begin : finish + 1][:, list(_ALIKE)]
     return example.sample.language, cut, marks.tobytes(), finish - begin

@@ -9,6 +9,7 @@ from itertools import chain
 
 from aico_memory.domain.formation.acts import bare_value
 from aico_memory.domain.formation.attributes import ATTRIBUTE, TIME
+from aico_memory.domain.formation.fitting import HAD
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import alike, same_words
@@ -28,7 +29,7 @@ FAVOURITE, EMPLOYER = "favourite:", "employer"
 PRONOUNS = frozenset({"him", "her", "it", "them"})
 # "I'm sad", of somebody who is no nurse any longer.
 _COPULAS = frozenset({"be", "sein"})
-LIKES, SAVING, HAD = "likes", "saving", frozenset({"owns", "car", "pet", "computer", "camera", "phone"})
+LIKES, SAVING = "likes", "saving"
 PLACES = frozenset({"employer", "home_city", "location", "role", "school", "studies"})
 ONTO, PASTIMES = "onto", frozenset({"reading", "watching", "project"})
 COMMUTE, RETURNED = "commute", "returned"

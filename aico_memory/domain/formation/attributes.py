@@ -218,9 +218,12 @@ def attribute(frame: Frame, phrases: Sequence[str], tables: FormationTables, gra
 def named_head(noun: str, grammar: Grammar) -> str:
     """The word that says what a noun phrase names: the appointment in "appointment with the physio"."""
     words = noun.split()
-    if grammar.parser != "english":
-        return words[-1]
-    return words[next((at for at, word in enumerate(words) if at and word in grammar.words["prepositions"]), len(words)) - 1]
+    return words[head_end(words, grammar) - 1] if grammar.parser == "english" else words[-1]
+
+
+def head_end(words: Sequence[str], grammar: Grammar) -> int:
+    """Where the head of a noun phrase ends: before a preposition inside, else with the last word."""
+    return next((at for at, word in enumerate(words) if at and word in grammar.words["prepositions"]), len(words))
 
 
 def _are_several(frame: Frame, grammar: Grammar) -> bool:

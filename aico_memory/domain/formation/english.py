@@ -78,13 +78,17 @@ def _has_verb(text: str, grammar: Grammar) -> bool:
     return any(lower(trim(word)) in grammar.tenses or lower(trim(word)) in _BE | _HAVE | _DO for word in text.split())
 
 
+def _opens_how(lowered: list[str]) -> bool:
+    """ "Privately I drive a Clio."."""
+    return len(lowered) > 2 and lowered[0].endswith("ly") and lowered[1] in _SPEAKERS
+
+
 def _opens_clause(text: str, grammar: Grammar) -> bool:
     words = [trim(word) for word in text.split()[:8] if not word.startswith("§")]
     lowered = [lower(word) for word in words if lower(word) not in grammar.words["adverbs"]]
     if not lowered:
         return False
-    if len(lowered) > 2 and lowered[0].endswith("ly") and lowered[1] in _SPEAKERS:
-        # "…, privately I drive a Clio"
+    if _opens_how(lowered):
         return True
     first = lowered[0]
     if first in OWNERS and ([*lowered, ""])[1] in _BE:
@@ -194,8 +198,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     lowered = [lower(word) for word in words]
     while lowered and (lowered[0] in grammar.words["adverbs"] or lowered[0] in grammar.words["openers"]):
         words, lowered, tokens = words[1:], lowered[1:], tokens[1:]
-    if len(lowered) > 2 and lowered[0].endswith("ly") and lowered[1] in _SPEAKERS:
-        # "Privately I drive a Clio."
+    if _opens_how(lowered):
         words, lowered, tokens = words[1:], lowered[1:], tokens[1:]
     if not lowered:
         return None
@@ -333,12 +336,8 @@ def _verb_group(frame: Frame, tokens: list[str], lowered: list[str], place: int,
     if any(word in ("not", "never") for word in lowered[at + 1 :]) and "but" not in lowered:
         frame.negated = True
         frame.never = frame.never or "never" in lowered[at + 1 :]
-    if (
-        len(rest) > 1
-        and rest[0] == "no"
-        and lower(trim(rest[1])) not in grammar.words["no_values"]
-        and not trim(rest[1]).isdigit()
-    ):
+    none = len(rest) > 1 and rest[0] == "no" and not trim(rest[1]).isdigit()
+    if none and lower(trim(rest[1])) not in grammar.words["no_values"]:
         # "I have no car", "she eats no meat".
         frame.negated, rest = True, rest[1:]
     frame.rest = squeeze(" ".join(rest))

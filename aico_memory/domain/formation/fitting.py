@@ -15,6 +15,8 @@ TAKEN = frozenset({"plays", "eats", "drinks", "owns", "uses", "hobby", "does"})
 PREPOSED = frozenset({"manner", "location", "time", "status", "work_mode", "progress"})
 EMPLOYER, HOME, PROJECT = "employer", "home_city", "project"
 CAR = "car"
+# Under which things are had.
+HAD = frozenset({"owns", CAR, "pet", "computer", "camera", "phone"})
 # Letters of a word that another one is put before ("Zweizimmerwohnung"); "Neuhaus" is a place.
 _WHOLE = 6
 _THERE = frozenset({"home", "there", "here", "everyone", "you", "past"})

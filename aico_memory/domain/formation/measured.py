@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aico_memory.domain.formation.formed import FormedFact
@@ -19,14 +19,14 @@ _MEASURE = re.compile(
 
 
 def measured(
-    text: str, earlier: Sequence[FormedFact], grammar: Grammar, said_at_us: int, sentence: str
+    text: str, earlier: Callable[[], Sequence[FormedFact]], grammar: Grammar, said_at_us: int, sentence: str
 ) -> list[FormedFact]:  # fmt: skip
     """ "85 kg this morning": the newest of what was told in that unit, by one of whom there is one value only."""
     match = _MEASURE.match(lower_in(text, grammar.code)) if grammar.parser == "english" else None
     if match is None:
         return []
     unit = match["u"]
-    fact = next((one for one in reversed(earlier) if one.single_valued and one.value.casefold().split()[1:2] == [unit]), None)
+    fact = next((one for one in reversed(earlier()) if one.single_valued and one.value.casefold().split()[1:2] == [unit]), None)
     if fact is None or fact.act not in ("assert", "correct") or fact.value.casefold() == match["v"]:
         return []
     return [

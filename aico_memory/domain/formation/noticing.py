@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -93,7 +93,7 @@ def it_is(
 
 
 def now_it_is(
-    said: str, earlier: Sequence[FormedFact], phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
+    said: str, earlier: Callable[[], Sequence[FormedFact]], phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
     said_at_us: int, sentence: str,
 ) -> list[FormedFact]:  # fmt: skip
     """ "It's Virgin Active now", "from June it's Marco": another name or number for what was told last; else nothing."""
@@ -112,7 +112,7 @@ def now_it_is(
     fact = next(
         (
             one
-            for one in reversed(earlier)
+            for one in reversed(earlier())
             if one.act in ("assert", "correct") and like_case(one.value, value)
             and any(letter.isdigit() for letter in one.value) == digits
         ),

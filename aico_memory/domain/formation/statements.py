@@ -213,7 +213,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-6:]))
         result.facts.extend(called_off(chain([result.facts], known), said_at_us, sentence))
     if not found_any and not speech.act and not question:
-        result.facts.extend(now_it_is(held, before_that(), phrases, raw, grammar, said_at_us, sentence))
+        result.facts.extend(now_it_is(held, before_that, phrases, raw, grammar, said_at_us, sentence))
     moved(result, before_facts)
     what_it_replaces(result, before_facts, grammar, tables)
     told_before = partial(_told_before, grammar, tables, said_at_us, zone, recent)

@@ -10,7 +10,6 @@ from aico_memory.domain.formation.attributes import Found
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 
-# Of three or more nothing is told as of a pair; each would be told of again with each of the others.
 # What is done to somebody with something ("I bought Tom a book").
 _TO_SOMEBODY = frozenset(
     {"buy", "get", "send", "give", "make", "cook", "bring", "show", "tell", "lend", "pay", "offer", "teach"}
@@ -19,6 +18,7 @@ _COPULAS = frozenset({"is", "are", "was", "were", "am", "has", "have", "had"})
 _VERBAL = ("past", "third", "present", "participle")
 # Words of what is done.
 _LONG = 3
+# Of three or more nothing is told as of a pair; each would be told of again with each of the others.
 _PAIR = re.compile(r"^(?P<a>[^\W\d_][\w-]*) (?:and|und|ve|ile) (?P<b>[^\W\d_][\w-]*) (?!(?:and|und|ve|ile) )")
 # How the second of two stands beside a verb that both are subjects of.
 _BESIDE = {"en": ("to {}", "with {}", "from {}"), "de": ("mit {}", "von {}"), "tr": ("@le {}", "@den {}")}

@@ -26,7 +26,7 @@ _WHOSE = re.compile(
     rf"(?i)\b(?:[^\W\d]+m|(?-i:[{_UPPER}])[^\W\d]+'n?)[ıiuü]n (?P<n>(?:[^\W\d]+ )?[^\W\d]{{2,}}[ıiuü]) (?=\d|(?-i:[{_UPPER}]))"
 )
 # "Adını değiştirdik", behind "bebeğimizin adını Umut koyduk".
-_A_NAME = re.compile(r"^(?P<b>)(?P<n>(?i:adını|ismini) (?=(?:değiştirdi|[A-ZÇĞİÖŞÜ][^.,;!?]{0,40} (?:olarak|koydu|yaptı))))")
+_A_NAME = re.compile(r"^(?P<n>(?i:adını|ismini) (?=(?:değiştirdi|[A-ZÇĞİÖŞÜ][^.,;!?]{0,40} (?:olarak|koydu|yaptı))))")
 _NAME_OF = re.compile(
     r"(?i)\b(?P<o>[^\W\d]+m(?:[ıiuü]z)?[ıiuü]n|[^\W\d]+'n?[ıiuü]n) (?:adı|ismi|adını|ismini) (?=(?-i:[A-ZÇĞİÖŞÜ]))"
 )
@@ -114,7 +114,7 @@ def _renamed(text: str, before: Sequence[str]) -> str:
     if not _A_NAME.search(text):
         return text
     owner = next((found["o"] for one in before if (found := _NAME_OF.search(one))), "")
-    return _A_NAME.sub(rf"\g<b>{owner} \g<n>", text, count=1) if owner else text
+    return _A_NAME.sub(rf"{owner} \g<n>", text, count=1) if owner else text
 
 
 def _noun_owned(text: str) -> str:

@@ -29,10 +29,10 @@ COPULA = re.compile(
 _OFFER = re.compile(r"^(.{2,}?)y?[ae]y[ıi]m$")
 _HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
 _IS = re.compile(r"[dt][ıiuü]r$")
-# "negatifmiş"
 # "kırmızıydı", "Nalan Hanım'dı": what it was. Behind a consonant an unknown verb may end like that, too.
 _WAS = re.compile(r"'y?[dt][ıiuü]$|(?<=[aeıioöuü])yd[ıiuü]$")
 _MAY_HAVE_BEEN = re.compile(r"(?<=\w{3})[dt][ıiuü]$")
+# "negatifmiş"
 _SAID_TO_BE = re.compile(r"(?<=\w{4})y?m[ıiuü]ş$")
 # Who is somebody's something, by the end of the noun ("piyano hocası").
 _SOMEBODY = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from aico_memory.domain.formation.attributes import Found
-from aico_memory.domain.formation.fitting import EMPLOYER
+from aico_memory.domain.formation.fitting import EMPLOYER, HAD
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import is_a
@@ -17,7 +17,6 @@ from aico_memory.domain.formation.wording import lower_in, squeeze
 HABITS = frozenset(
     {"drinks", "eats", "not_drunk", "not_eaten", "hobby", "plays", "uses", "training", "reading", "commute", "smokes"}
 )
-HAD = frozenset({"owns", "pet", "car", "phone", "computer", "camera"})
 _GET, _GIVE, _THERE_IS = "al", "ver", "var"
 # What tells that somebody is in or out, and not that anything is over.
 _OUT = "çık"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aico_memory.domain.formation.attributes import FREQUENCY, LOCATION, TIME, Found
+from aico_memory.domain.formation.attributes import FREQUENCY, LOCATION, TIME, Found, head_end
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.frames import Frame
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -33,7 +33,7 @@ def confidence_of(frame: Frame, found: Found, value: str, tables: FormationTable
         return STATED if _is_somebody(frame, found, grammar) or (found.predicate == LOCATION and short) else WEAK
     if ":" in found.predicate:
         noun = found.predicate.partition(":")[2].split()
-        at = next((i for i, word in enumerate(noun) if i and word in grammar.words["prepositions"]), len(noun))
+        at = head_end(noun, grammar)
         hollow = not noun or at > MOST_WORDS or noun[at - 1] in grammar.words["no_values"]
         return WEAK if hollow or not _is_somebody(frame, found, grammar) else INFERRED
     if not _is_somebody(frame, found, grammar) or not _names_something(value, grammar):

@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from aico_memory.domain.formation.attributes import TIME
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import NEWEST, SPEAKER, FormedFact
 from aico_memory.domain.gate.statement import CLOSING, Known, Statement
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.amounts import same_quantity
-from aico_memory.domain.recall.days_kept import names_a_day, on_its_days, without_day
+from aico_memory.domain.recall.days_kept import at_another_hour, names_a_day, without_day
 from aico_memory.domain.recall.matching import clipped, equal_object, same_head, same_object
-from aico_memory.domain.recall.timeline import THINGS, TIME
+from aico_memory.domain.recall.timeline import THINGS
 from aico_memory.domain.recall.what_ends import GIVEN_UP, MEMBERSHIPS
 
 # Predicates so general that an end of them ("I sold the X") may mean any other with that object.
@@ -78,10 +79,8 @@ def _kept(subject: str, predicate: str, items: Sequence[Known]) -> list[Known]:
 
 
 def _on_its_days(fact: FormedFact, items: Sequence[Known]) -> FormedFact:
-    """ "It's at seven now", of what is on Wednesdays at eight."""
     kept = _kept(fact.subject, fact.predicate, items) if fact.predicate == TIME and fact.act != "end" else []
-    value = on_its_days(fact.value, _newest(kept).value) if kept else fact.value
-    return fact if value == fact.value else replace(fact, value=value, object_key=normalise_fact_key(value))
+    return at_another_hour(fact, _newest(kept).value) if kept else fact
 
 
 def _day_fallen(fact: FormedFact, items: Sequence[Known]) -> FormedFact:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 
-ATTRIBUTE, PRICE = "attribute:", "price"
+PRICE = "price"
 
 
 def same_quantity(fact: FormedFact, held: Callable[[str, str], Sequence[object]]) -> FormedFact:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.standing import COUNT
@@ -28,7 +29,7 @@ from aico_memory.domain.recall.subjects import (
     of_somebody,
     subjects_of,
 )  # fmt: skip
-from aico_memory.domain.recall.timeline import ATTRIBUTE, Held, at
+from aico_memory.domain.recall.timeline import Held, at
 from aico_memory.domain.recall.yes_no import decided, names
 
 # What others do may be what they do in their free time; of oneself one asks for either.
@@ -179,11 +180,8 @@ def _best(  # noqa: PLR0912
     eligible = [group for group in groups if (group.subject in about) == bool(about) or group.score > 0]
     if about or question.relations:
         eligible = [group for group in eligible if group.subject in about or group.score > 0]
-    if _asks_about_them(question, about, tables):
-        # "What breed is my dog?" is not answered with who the dog is.
-        eligible = [group for group in eligible if not _is_relation(group, question, tables)]
-    if question.asks in ("where", "when"):
-        # Who somebody is says neither where nor when.
+    if question.asks in ("where", "when") or _asks_about_them(question, about, tables):
+        # Who somebody is says neither where nor when; "What breed is my dog?" is not answered with who the dog is.
         eligible = [group for group in eligible if not _is_relation(group, question, tables)]
     top = max((group.score for group in eligible), default=0.0)
     if top >= figures.least_score:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -18,7 +19,7 @@ from aico_memory.domain.recall.groups import Group
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.subjects import is_relation
-from aico_memory.domain.recall.timeline import ATTRIBUTE, THINGS, Held, at
+from aico_memory.domain.recall.timeline import THINGS, Held, at
 from aico_memory.domain.recall.yes_no import names
 
 # What one does for sport is told as a hobby or as what one plays.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from aico_memory.domain.formation.attributes import TIME
+from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import FormedFact
 
 # Between the days of a list.
@@ -18,7 +21,7 @@ _AGAIN = re.compile(
 
 def names_a_day(fact: FormedFact) -> bool:
     """Whether a fact ends the time of something on one day of the week only."""
-    return fact.act == "end" and fact.predicate == "time" and fact.value.islower() and fact.value.isalpha()
+    return fact.act == "end" and fact.predicate == TIME and fact.value.islower() and fact.value.isalpha()
 
 
 def without_day(value: str, day: str) -> str | None:
@@ -38,6 +41,12 @@ def without_day(value: str, day: str) -> str | None:
 def _joining(value: str) -> str:
     joined = [match.group() for match in _LISTED.finditer(value)]
     return joined[-1] if joined else ", "
+
+
+def at_another_hour(fact: FormedFact, before: str) -> FormedFact:
+    """ "It's at seven now", of what was on Wednesdays at eight `before`: on Wednesdays at seven."""
+    value = on_its_days(fact.value, before)
+    return fact if value == fact.value else replace(fact, value=value, object_key=normalise_fact_key(value))
 
 
 def on_its_days(hour: str, before: str) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
-
-ATTRIBUTE = "attribute:"
 
 
 def aliases(facts: Sequence[FormedFact]) -> dict[str, str]:

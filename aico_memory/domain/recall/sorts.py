@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in, trim
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.timeline import ATTRIBUTE, Held
+from aico_memory.domain.recall.timeline import Held
 
 # What one does, eats and measures is nobody.
 _NOBODY = frozenset(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.german_endings import parts_of
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -16,7 +17,7 @@ from aico_memory.domain.formation.wording import lower_in
 from aico_memory.domain.recall.groups import Group, head_of
 from aico_memory.domain.recall.matching import covered, same_head, stems
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.timeline import ATTRIBUTE, THINGS, Held
+from aico_memory.domain.recall.timeline import THINGS, Held
 
 _WORD = re.compile(r"[^\W\d_]+")
 # A Turkish word with a capital, and the ending of a name.

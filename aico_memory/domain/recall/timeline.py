@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from aico_memory.domain.formation.attributes import TIME
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import NEWEST, SPEAKER, FormedFact
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.amounts import same_quantity
-from aico_memory.domain.recall.days_kept import names_a_day, on_its_days, without_day
+from aico_memory.domain.recall.days_kept import at_another_hour, names_a_day, without_day
 from aico_memory.domain.recall.declared_names import aliases
 from aico_memory.domain.recall.matching import clipped, equal_object, same_head, same_object
 from aico_memory.domain.recall.what_ends import GIVEN_UP, MEMBERSHIPS, PURSUITS, TASTES
 
-ATTRIBUTE = "attribute:"
 # Predicates of things, whose names are said now longer, now shorter.
 THINGS = frozenset({"time", "location", "progress", "frequency"})
-TIME = "time"
 # What stands between a thing and where or of what it is.
 _WHERE = ("at", "for", "of", "in", "on", "to")
 
@@ -78,9 +77,12 @@ class Timeline:
     def say(self, statement: Statement) -> None:
         """One more statement; they must come in the order in which they were said."""
         fact = statement.fact
-        known = replace(fact, subject=self._known_subject(fact))
+        subject = self._known_subject(fact)
+        known = fact if subject == fact.subject else replace(fact, subject=subject)
         fact = self._on_its_days(same_quantity(known, self.group))
-        statement, subject = replace(statement, fact=fact), fact.subject
+        subject = fact.subject
+        if fact is not statement.fact:
+            statement = replace(statement, fact=fact)
         if fact.predicate == "employer" and fact.act == "assert" and self._is_pupil(subject):
             # "Lily started at St Anne's": a school, since that is where she was.
             statement = replace(statement, fact=replace(statement.fact, predicate="school"))
@@ -119,12 +121,10 @@ class Timeline:
         return replace(statement, fact=replace(fact, predicate=longer.pop())) if len(longer) == 1 else statement
 
     def _on_its_days(self, fact: FormedFact) -> FormedFact:
-        """ "It's at seven now", of what is on Wednesdays at eight."""
         if fact.predicate != TIME or fact.act == "end" or not fact.value:
             return fact
         live = [held.fact.value for held in self.group(fact.subject, TIME) if held.until_us == OPEN]
-        value = on_its_days(fact.value, live[-1]) if live else fact.value
-        return fact if value == fact.value else replace(fact, value=value, object_key=normalise_fact_key(value))
+        return at_another_hour(fact, live[-1]) if live else fact
 
     def _is_pupil(self, subject: str) -> bool:
         """Whether somebody else than the speaker goes to a school, and works nowhere."""

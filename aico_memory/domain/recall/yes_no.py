@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.standing import COUNT
@@ -13,7 +14,7 @@ from aico_memory.domain.formation.wording import lower_in
 from aico_memory.domain.recall.groups import Group
 from aico_memory.domain.recall.matching import covered, stems
 from aico_memory.domain.recall.question import Question
-from aico_memory.domain.recall.timeline import ATTRIBUTE, Held, at
+from aico_memory.domain.recall.timeline import Held, at
 
 # What stands behind a thing that one has ("an allotment by the river").
 _PLACED = re.compile(r" (?:by|in|at|on|with|near|from|for|of) ")
