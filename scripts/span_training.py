@@ -31,7 +31,7 @@ FAR = 20.0
 _LEAST = 1e-30
 # Numbers of the noise that dropout draws from.
 NOISE = 1 << 24
-# Share of the steps in which the rate rises.
+# Share of the training in which the rate rises.
 WARM = 0.06
 
 Numbers = NDArray[np.int64]
@@ -262,6 +262,11 @@ class Narrow(torch.nn.Module):  # type: ignore[misc]
         return self.wide(**given).bfloat16()
 
 
+def pace(done: float) -> float:
+    """Share of the learning rate when that share of the training is done: rising for a little while, then falling to 0."""
+    return done / WARM if done < WARM else max(0.0, 1 - done) / (1 - WARM)
+
+
 class Optimiser:
     """AdamW over 32-bit weights, of which a 16-bit copy does the work; lazily of the embeddings of words.
 
@@ -269,7 +274,7 @@ class Optimiser:
     gradient of a row is a sum over all tokens that have it, which 16 bits lose.
     """
 
-    def __init__(self, model: Any, rates: Rates, steps: int) -> None:
+    def __init__(self, model: Any, rates: Rates) -> None:
         self._model = self._worker = model
         words = model.encoder.embeddings.word_embeddings
         words.sparse = True
@@ -286,24 +291,17 @@ class Optimiser:
         blocks = [value for name, value in named.items() if name.startswith("blocks")]
         heads = [value for name, value in named.items() if not name.startswith(("encoder", "blocks"))]
         groups = [
-            {"params": of, "lr": rate}
+            {"params": of, "lr": rate, "highest": rate}
             for of, rate in ((encoder, rates.encoder), (blocks, rates.blocks), (heads, rates.heads))
             if of
         ]
         self._each = [torch.optim.AdamW(groups, weight_decay=0.01, fused=True)]
         if rates.words > 0:
             # Pieces of words are seldom seen: they go faster, and what a batch does not hold stays as it is.
-            self._each.append(torch.optim.SparseAdam([words.weight], lr=rates.words))
-        warm = max(1.0, WARM * steps)
-        self._schedules = [
-            torch.optim.lr_scheduler.LambdaLR(
-                one, lambda step: min((step + 1) / warm, max(0.0, (1 - step / steps) / (1 - WARM)))
-            )
-            for one in self._each
-        ]  # fmt: skip
+            self._each.append(torch.optim.SparseAdam([{"params": [words.weight], "highest": rates.words}], lr=rates.words))
 
-    def step(self, batch: Sequence[Example]) -> float:
-        """Learns from a batch; its loss before."""
+    def step(self, batch: Sequence[Example], done: float) -> float:
+        """Learns from a batch, at the rate of when that share of the training is done; its loss before."""
         self._worker.train()
         loss = loss_of(run(self._worker, [one.encoded for one in batch]).float(), batch)
         self._model.zero_grad()
@@ -313,9 +311,10 @@ class Optimiser:
         for held, used in copies:
             held.grad = None if used.grad is None else used.grad.float()
         torch.nn.utils.clip_grad_norm_([value for value in self._held if value.grad is not None], 1.0)
-        for one, schedule in zip(self._each, self._schedules, strict=True):
+        for one in self._each:
+            for group in one.param_groups:
+                group["lr"] = group["highest"] * pace(done)
             one.step()
-            schedule.step()
         if copies:
             with torch.no_grad():
                 torch._foreach_copy_([used for _, used in copies], [held for held, _ in copies])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from span_network import PAIR
-from span_training import Example, Optimiser, Rates, batches, loss_of, run, with_dropout
+from span_training import Example, Optimiser, Rates, batches, loss_of, pace, run, with_dropout
 from torch.nn.functional import cross_entropy, softplus
 
 from aico_memory.bench.facts.passages import HIDDEN, WHOLE, PassageSample
@@ -82,8 +82,8 @@ def test_learning_lowers_the_loss_and_leaves_words_alone_that_no_batch_holds(hal
     model = with_dropout(network(1), 0.1, seed=1)
     words = model.encoder.embeddings.word_embeddings.weight
     before = words.detach().clone()
-    optimiser = Optimiser(model, Rates(1e-3, 1e-3, 1e-3, 1e-3, half), steps=60)
-    losses = [optimiser.step(EXAMPLES) for _ in range(60)]
+    optimiser = Optimiser(model, Rates(1e-3, 1e-3, 1e-3, 1e-3, half))
+    losses = [optimiser.step(EXAMPLES, step / 60) for step in range(60)]
     assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
     held = sorted({int(token) for one in EXAMPLES for token in one.encoded.tokens} | {0})
     others = [token for token in range(100) if token not in held]
@@ -96,11 +96,20 @@ def test_learning_lowers_the_loss_and_leaves_words_alone_that_no_batch_holds(hal
     assert float(loss_of(scores, EXAMPLES)) < 0.5 * np.mean(losses[:5])
 
 
+def test_the_rate_rises_and_falls_to_nothing() -> None:
+    paces = [pace(done) for done in np.linspace(0, 1, 101)]
+    highest = int(np.argmax(paces))
+    assert paces[highest] == pytest.approx(1)
+    assert paces[:highest] == sorted(paces[:highest])
+    assert paces[highest:] == sorted(paces[highest:], reverse=True)
+    assert paces[0] == paces[-1] == pace(1.5) == 0
+
+
 def test_embeddings_of_words_may_stay() -> None:
     model = network(1)
     before = model.encoder.embeddings.word_embeddings.weight.detach().clone()
-    optimiser = Optimiser(model, Rates(1e-3, 1e-3, 1e-3, 0.0, False), steps=3)
-    optimiser.step(EXAMPLES)
+    optimiser = Optimiser(model, Rates(1e-3, 1e-3, 1e-3, 0.0, False))
+    optimiser.step(EXAMPLES, 0.5)
     assert torch.equal(model.encoder.embeddings.word_embeddings.weight, before)
 
 
