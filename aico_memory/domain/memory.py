@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -26,6 +26,8 @@ STATUSES = ("candidate", "shadow", "active", "superseded", "expired", "disabled"
 SCOPE_KINDS = ("user", "group", "project", "global")
 # What may have been believed at an earlier moment, whatever became of it since.
 ONCE_BELIEVED = ("active", "superseded", "expired", "disabled", "invalid")
+# What was true until something ended it, and is believed to have been so.
+_ENDED = ("superseded", "expired")
 
 
 def record_of(event_id: bytes) -> bytes:
@@ -197,7 +199,10 @@ class View:
 
 
 class Condition(NamedTuple):
-    """`field op value`; `op` is in, ne, ge, le, gt or lt. A view is a conjunction of them."""
+    """`field op value`; `op` is in, ne, ge, le, gt or lt. A view is a conjunction of them.
+
+    With `op` any the value is a tuple of conditions of which one is enough, and there is no field.
+    """
 
     field: str
     op: str
@@ -208,7 +213,8 @@ def conditions(view: View) -> tuple[Condition, ...]:
     """The view as a conjunction over facets; scopes stand apart, since no store may leave them out.
 
     True then (`as_of_us`) asks the validity, known then (`known_as_of_us`) asks
-    recording and invalidation. Where neither is given only what is active and
+    recording and invalidation: what a change or its time has ended since was true before, what was taken back or deleted
+    since was not, and an end that was learned later was not known. Where neither is given only what is active and
     still true is seen; statuses that are asked for by name are seen as they stand.
     """
     found: list[Condition] = []
@@ -217,10 +223,10 @@ def conditions(view: View) -> tuple[Condition, ...]:
         found.append(Condition("status", "in", view.statuses))
     else:
         found.append(Condition("status", "in", ONCE_BELIEVED if historical else ("active",)))
-    if historical or not view.statuses:
-        found.append(Condition("valid_until_us", "gt", view.as_of_us or view.now_us))
     if historical:
-        found.append(Condition("invalidated_at_us", "gt", view.known_as_of_us or view.now_us))
+        found += _believed(view.as_of_us or view.now_us, view.known_as_of_us or view.now_us)
+    elif not view.statuses:
+        found.append(Condition("valid_until_us", "gt", view.now_us))
     if view.as_of_us:
         found.append(Condition("valid_from_us", "le", view.as_of_us))
     if view.known_as_of_us:
@@ -238,6 +244,28 @@ def conditions(view: View) -> tuple[Condition, ...]:
     return tuple(found)
 
 
+def _believed(at_us: int, known_us: int) -> Iterator[Condition]:
+    """True at `at_us`, as far as was known at `known_us`."""
+    learned_later = Condition("invalidated_at_us", "gt", known_us)
+    # A former text has no end of its own (see `replaced_text`).
+    yield _either(learned_later, Condition("status", "in", _ENDED))
+    yield _either(learned_later, Condition("valid_until_us", "lt", OPEN))
+    holds = Condition("valid_until_us", "gt", at_us)
+    # That it was superseded tells when it was to end otherwise no more: it was to stay.
+    yield _either(holds, Condition("status", "in", ("superseded",)))
+    yield _either(holds, learned_later)
+
+
+def _either(*enough: Condition) -> Condition:
+    return Condition("", "any", enough)
+
+
+def replaced_text(memory: Memory, view: View) -> bool:
+    """Whether it is the text of before an edit that was known already: nobody holds that for true of any time."""
+    known_us = view.known_as_of_us or view.now_us
+    return memory.version_of is not None and bool(view.as_of_us or view.known_as_of_us) and memory.invalidated_at_us <= known_us
+
+
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda left, right: left in right,
     "ne": operator.ne, "ge": operator.ge, "le": operator.le, "gt": operator.gt, "lt": operator.lt,
@@ -247,7 +275,10 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 def admits(wanted: Iterable[Condition], facets: Facets | Memory) -> bool:
     """Whether a memory with these facets fulfils all conditions."""
     # A loop: this is asked of every candidate of a question, and a generator takes as long as all comparisons.
-    for field, op, value in wanted:  # noqa: SIM110
-        if not _COMPARE[op](getattr(facets, field), value):
+    for field, op, value in wanted:
+        if op == "any":
+            if not any(admits((one,), facets) for one in value):
+                return False
+        elif not _COMPARE[op](getattr(facets, field), value):
             return False
     return True

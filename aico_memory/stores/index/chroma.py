@@ -148,5 +148,8 @@ def _where(view: View) -> dict[str, Any]:
 
 def _clauses(wanted: Iterable[Condition]) -> Iterable[dict[str, Any]]:
     for condition in wanted:
+        if condition.op == "any":
+            yield {"$or": list(_clauses(condition.value))}
+            continue
         field, op, value = as_number(condition)
         yield {field: {_OPERATORS[op]: list(value) if op == "in" else value}}

@@ -55,6 +55,9 @@ def mask(wanted: Iterable[Condition], columns: FacetColumns) -> npt.NDArray[np.b
     """Which rows fulfil all conditions."""
     fulfilled = np.ones(len(columns), dtype=np.bool_)
     for condition in wanted:
+        if condition.op == "any":
+            fulfilled &= np.logical_or.reduce([mask([one], columns) for one in condition.value])
+            continue
         field, op, value = as_number(condition)
         column = columns[field]
         if op == "in":

@@ -9,7 +9,7 @@ from sys import intern
 from typing import Any, Protocol
 
 from aico_memory.domain.gate.statement import Known
-from aico_memory.domain.memory import Condition, Evidence, Evolution, Memory, Scope
+from aico_memory.domain.memory import Condition, Evidence, Evolution, Memory, Scope, View, conditions
 from aico_memory.errors import KeyDestroyed, WrongKey
 from aico_memory.stores.semantic.opening import opened_once
 from aico_memory.vault.sealer import Sealer
@@ -182,16 +182,32 @@ def open_evolution(row: Sequence[Any], sealer: Sealer) -> Evolution:
     return Evolution(memory_id, what, old, new, at_us, cause, reason)
 
 
-def where(conditions: Iterable[Condition]) -> tuple[str, list[Any]]:
+def where(wanted: Iterable[Condition]) -> tuple[str, list[Any]]:
     """The conditions as SQL over `memory m`, each with AND in front, and its parameters."""
     sql, values = "", []
-    for field, op, value in conditions:
-        if op == "in":
-            sql += f" AND m.{field} IN ({', '.join('?' for _ in value)})"
-            values += value
-        else:
-            sql += f" AND m.{field} {_OPERATORS[op]} ?"
-            values.append(value)
+    for condition in wanted:
+        clause, more = _clause(condition)
+        sql += f" AND {clause}"
+        values += more
+    return sql, values
+
+
+def _clause(condition: Condition) -> tuple[str, list[Any]]:
+    field, op, value = condition
+    if op == "any":
+        parts = [_clause(one) for one in value]
+        return f"({' OR '.join(clause for clause, _ in parts)})", [one for _, more in parts for one in more]
+    if op == "in":
+        return f"m.{field} IN ({', '.join('?' for _ in value)})", list(value)
+    return f"m.{field} {_OPERATORS[op]} ?", [value]
+
+
+def seen(view: View) -> tuple[str, list[Any]]:
+    """The same of all that a view asks for but its scopes; former texts are none of it where they were replaced by then."""
+    sql, values = where(conditions(view))
+    if view.as_of_us or view.known_as_of_us:
+        sql += " AND (m.version_of IS NULL OR m.invalidated_at_us > ?)"
+        values.append(view.known_as_of_us or view.now_us)
     return sql, values
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View, admits, conditions
+from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View, admits, conditions, replaced_text
 from aico_memory.errors import KeyDestroyed, NotFound, WrongKey
 from aico_memory.stores.index.fts5 import Fts5TextIndex
 from aico_memory.stores.index.text_port import TextHit
@@ -219,7 +219,7 @@ class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlSleepReads,
 
     def page(self, view: View, after: bytes, limit: int) -> list[Memory]:
         scoped, values = rows.within(view.scopes)
-        filtered, more = rows.where(conditions(view))
+        filtered, more = rows.seen(view)
         clause = f"WHERE {scoped}{filtered} AND m.row_no > {_ROW_OF} ORDER BY m.row_no LIMIT ?"
         with self.database.read() as connection:
             return [memory for _, memory in self._memories(connection, clause, [*values, *more, after, limit])]
@@ -230,7 +230,10 @@ class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlSleepReads,
         wanted, since = conditions(view), self.recent.since()
         held = self.recent.memories(keys)
         missing = [key for key in keys if key not in held]
-        found = {key: one for key, one in held.items() if one.scope in view.scopes and admits(wanted, one)}
+        found = {
+            key: one for key, one in held.items()
+            if one.scope in view.scopes and admits(wanted, one) and not replaced_text(one, view)
+        }  # fmt: skip
         if missing:
             read = self._admitted(_SHOWN_BY_KEY, rows.open_shown, missing, view)
             self.recent.keep_memories(since, read)
@@ -306,7 +309,7 @@ class SqlSemanticStore(SqlItemReads, SqlGraphReads, SqlBookReads, SqlSleepReads,
         view: View,
     ) -> dict[int, Memory]:  # fmt: skip
         scoped, values = rows.within(view.scopes)
-        filtered, more = rows.where(conditions(view))
+        filtered, more = rows.seen(view)
         with self.database.read() as connection:
             sql = f"{select} WHERE {scoped}{filtered}"
             found = connection.execute(sql, [json.dumps(list(keys)), *values, *more]).fetchall()
@@ -340,6 +343,6 @@ def _unsealed(
 
 def _admitted(connection: Connection, keys: Sequence[int], view: View) -> set[int]:
     scoped, values = rows.within(view.scopes)
-    filtered, more = rows.where(conditions(view))
+    filtered, more = rows.seen(view)
     sql = f"SELECT m.row_no FROM memory m WHERE m.row_no IN (SELECT value FROM json_each(?)) AND {scoped}{filtered}"
     return {number for (number,) in connection.execute(sql, [json.dumps(list(keys)), *values, *more])}

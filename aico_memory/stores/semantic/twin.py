@@ -7,7 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope, View, admits, conditions, facets_of
+from aico_memory.domain.memory import (
+    Evidence,
+    Evolution,
+    Memory,
+    Scope,
+    View,
+    admits,
+    conditions,
+    facets_of,
+    replaced_text,
+)
 from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.stores.index.naive import KeptSource
 from aico_memory.stores.index.text_port import TextHit
@@ -250,7 +260,8 @@ class MemorySemanticStore(TwinItemReads, TwinSleepReads, MemoryConsumerState):
 
 
 def _sees(view: View, memory: Memory) -> bool:
-    return memory.scope in view.scopes and admits(conditions(view), facets_of(memory))
+    inside = memory.scope in view.scopes and not replaced_text(memory, view)
+    return inside and admits(conditions(view), facets_of(memory))
 
 
 def _evidence(tables: TwinTables, memory_id: bytes) -> list[Evidence]:

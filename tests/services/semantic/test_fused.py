@@ -136,6 +136,23 @@ def test_what_was_superseded_answers_only_where_that_time_is_asked_about(shelf: 
     assert shelf.found("Where do I live?", statuses=("superseded",))[0] == []
 
 
+def test_what_was_true_then_is_ranked_although_it_was_changed_since(shelf: Shelf) -> None:
+    shelf.say("I live in Leeds.", 0)
+    shelf.say("I moved to Bath.", 10)
+
+    def items(**seen: Any) -> set[str]:
+        # As it ranks, without what the rules of recall answer.
+        found = shelf.search("where user lives or moved to", profile="hybrid", kinds=("fact", "profile"), **seen)
+        return {record.text for record in found.records}
+
+    assert items() == {"User moved to Bath"}
+    assert items(as_of_us=START + DAY) == {"User lives in Leeds"}
+    assert items(as_of_us=START + 11 * DAY) == {"User moved to Bath"}
+    # Before the move was told, Leeds was to stay.
+    assert items(known_as_of_us=START + DAY) == {"User lives in Leeds"}
+    assert items(as_of_us=START + 11 * DAY, known_as_of_us=START + DAY) == {"User lives in Leeds"}
+
+
 def test_filters_apply_to_answers_as_well(shelf: Shelf) -> None:
     shelf.say("I live in Leeds.", 0)
     assert shelf.found("Where do I live?", kinds=(RECORD,))[0] == []

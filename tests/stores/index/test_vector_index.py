@@ -97,8 +97,8 @@ def test_an_empty_scope_answers_nothing(opened):
 
 @pytest.mark.parametrize(("wanted", "expected"), [
     ({}, [1, 2]),
-    ({"statuses": ("superseded",)}, [3]),
-    ({"statuses": ("active", "superseded")}, [1, 2, 3]),
+    ({"statuses": ("superseded",)}, [3, 6]),
+    ({"statuses": ("active", "superseded")}, [1, 2, 3, 6]),
     ({"kinds": ("fact",)}, [2]),
     ({"kinds": ("no such kind",)}, []),
     ({"tiers": ("semantic",)}, [2]),
@@ -106,10 +106,16 @@ def test_an_empty_scope_answers_nothing(opened):
     ({"since_us": 101}, [2]),
     ({"until_us": 150}, [1]),
     ({"since_us": 100, "until_us": 100}, []),
-    ({"as_of_us": 120}, [1, 3]),
+    ({"as_of_us": 120}, [1, 3, 5]),
+    ({"as_of_us": 135}, [1, 3]),
     ({"as_of_us": 150}, [1, 2]),
-    ({"known_as_of_us": 120}, [1]),
-    ({"as_of_us": 120, "known_as_of_us": 130}, [1, 3]),
+    ({"known_as_of_us": 105}, [1, 3, 4, 6]),
+    ({"known_as_of_us": 120}, [1, 3, 6]),
+    ({"known_as_of_us": 145}, [1]),
+    ({"as_of_us": 120, "known_as_of_us": 130}, [1, 3, 5, 6]),
+    ({"as_of_us": 170, "known_as_of_us": 130}, [1, 3, 6]),
+    ({"as_of_us": 170, "known_as_of_us": 160}, [1, 2]),
+    ({"as_of_us": 120, "statuses": ("superseded",)}, [3]),
 ])  # fmt: skip
 def test_a_view_hides_what_it_does_not_admit(opened, wanted, expected):
     truth = Truth()
@@ -117,8 +123,11 @@ def test_a_view_hides_what_it_does_not_admit(opened, wanted, expected):
         entry(1, [1, 0, 0]),
         entry(2, [1, 0.1, 0], kind="fact", tier="semantic", session_id="s2", said_at_us=150, valid_from_us=150,
               recorded_at_us=150),
-        entry(3, [1, 0.2, 0], status="superseded", valid_until_us=150, said_at_us=99),
+        # A change that was learned at 140, a deletion, what ended by itself, and the text of before an edit.
+        entry(3, [1, 0.2, 0], status="superseded", valid_until_us=150, invalidated_at_us=140, said_at_us=99),
         entry(4, [1, 0.3, 0], status="invalid", invalidated_at_us=110),
+        entry(5, [1, 0.4, 0], status="expired", valid_until_us=130, invalidated_at_us=130, said_at_us=99),
+        entry(6, [1, 0.5, 0], status="superseded", invalidated_at_us=140, said_at_us=99),
     )  # fmt: skip
     found = keys(opened(truth).search(np.array([1, 0, 0], dtype=np.float32), view(**wanted), 10))
     # What has no validity any more is seen only by name or in the past.

@@ -58,6 +58,27 @@ def test_the_same_id_is_stored_once_and_changes_nothing(store, queue):
     assert store.languages([ADA], 5) == ["en"]
 
 
+def test_a_text_that_was_edited_is_seen_only_as_it_was_known_before_the_edit(store, queue):
+    add(store, a_memory(1, "I like coffee", valid_until_us=900))
+    former = a_memory(2, "I like tea", status="superseded", valid_until_us=900, invalidated_at_us=300, version_of=memory_id(1))
+    add(store, former)
+    keys = [entry.key for entry in queue.pending(9)]
+
+    def seen(**moment):
+        asked = view(as_of_us=250, **moment)
+        found = {memory.text for memory in store.page(asked, b"", 9)}
+        assert found == {memory.text for memory in store.admitted(keys, asked).values()}
+        assert found == {memory.text for memory in store.admitted(keys, asked, shown=True).values()}
+        # What contexts read lately is asked no less.
+        assert found == {memory.text for memory in store.admitted(keys, asked, shown=True).values()}
+        assert len(store.search_text(["tea"], asked, 9)) == len(found)
+        return found
+
+    assert seen() == {"I like coffee"}
+    assert seen(known_as_of_us=310) == {"I like coffee"}
+    assert seen(known_as_of_us=290) == {"I like coffee", "I like tea"}
+
+
 def test_what_a_failed_transaction_did_is_gone(store, queue):
     add(store, a_memory(1))
     with pytest.raises(ZeroDivisionError), store.transaction() as transaction:
