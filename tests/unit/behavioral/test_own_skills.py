@@ -150,6 +150,17 @@ def size(worker, user="ann"):
         return rows.size_of(user)
 
 
+def test_the_export_tells_that_a_base_skill_is_put_aside(worker):
+    def exported():
+        lines = [json.loads(line) for line in worker.export("ann")]
+        return {one["skill_id"]: one["archived"] for one in lines if one["section"] == "behavioral.skill"}
+
+    worker.feedback("casual_chat", -1)
+    assert exported() == {"casual_chat": False}
+    change(worker, "casual_chat", "archive")
+    assert exported() == {"casual_chat": True}
+
+
 def archived(worker):
     return [one.skill_id for one in worker.ask(SKILLS).skills if one.status == "archived"]
 
