@@ -148,7 +148,8 @@ class LearningVerbs(SelectionVerbs):
         dimensions: Mapping[str, float] | None = None,
         topics: Sequence[str] = (),
     ) -> Skill:
-        """Create a skill of the user's own, or (with `skill_id`) a new version of one. At least one condition is needed.
+        """Create a skill of the user's own, or (with `skill_id`) a new version of one. At least one condition is needed, and
+        at most 32 of each kind, labels of 64 characters.
 
         `topics` (at most 8 phrases of 200 characters) are compared with what a message is about by their embeddings: beside
         other conditions the nearest one counts by degrees; alone it makes the skill apply where it is near.
