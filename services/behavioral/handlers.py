@@ -115,7 +115,7 @@ class BehavioralHandlers(Handlers):
             UNDO: self._undo,
             DELETE_SELECTIONS: delete_selections,
             EDIT: self._edit,
-            RESPONSE: lambda _, rows, event: record_response(rows, event, ports.vault.users.sealer(event.user)),
+            RESPONSE: lambda out, rows, event: record_response(out, rows, event, ports.vault.users.sealer(event.user)),
             PUT_SKILL: self._put_skill,
             CHANGE_SKILL: self._change_skill,
             ADJUST: lambda _, rows, event: decide(rows.ledger(), event, {BEHAVIORAL_PRIOR: PriorRules(rows, self._tastes)}),
