@@ -192,7 +192,7 @@ class OutcomeVerbs:
         return shapes.outcomes_shape(await self._session.ask(request, user), layer)
 
     async def delete_outcomes(self, user_id: str, ids: Sequence[str] = (), everything: bool = False) -> dict[str, int]:
-        """Delete outcomes and what the profile learned from them; with `everything` all of them and the profile.
+        """Delete outcomes and what the profile learned from them, or open suggestions; with `everything` all of it, and the profile.
 
         NotFound where the user has none of an id; nothing is deleted then.
         """
