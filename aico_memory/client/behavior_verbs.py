@@ -130,8 +130,8 @@ class BehaviorVerbs(LearningVerbs):
         often it is sent. Raises InvalidReward (`invalid_reward`), InvalidFeedback (`validation_error`) for everything else
         that is wrong with it, SkillNotFound (`skill_not_found`).
         """
-        user = self._session.user(user_id)
         with judging():
+            user = self._session.user(user_id)
             if reason is not None and reason not in REASONS:
                 raise InvalidMessage(f"reason is {reason!r}; allowed are {', '.join(REASONS)}")
             event = behavioral_pb2.FeedbackEvent(
