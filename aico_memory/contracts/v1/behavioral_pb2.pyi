@@ -740,6 +740,7 @@ class ConsentChanged(_message.Message):
     user_id: _builtins.str
     behavioral: _builtins.bool
     long_term: _builtins.bool
+    """Off: what the person says is kept as records and becomes no items; it waits until this is on again."""
     def __init__(
         self,
         *,
