@@ -174,19 +174,22 @@ def classify(
 
 
 @command(
-    app, "consent", "consent --user ana", "consent --behavioral --user ana", "consent --no-behavioral --user ana", panel=PANEL
+    app, "consent", "consent --user ana", "consent --behavioral --user ana", "consent --no-long-term --user ana", panel=PANEL
 )  # fmt: skip
 def consent(
     context: typer.Context,
     behavioral: Annotated[
         bool | None, typer.Option("--behavioral/--no-behavioral", help="Learning from this user's feedback; without: shown.")
     ] = None,
+    long_term: Annotated[
+        bool | None, typer.Option("--long-term/--no-long-term", help="Items made of what they say; without: paused, not lost.")
+    ] = None,
     user: User = "me",
 ) -> None:
-    """Show, allow or forbid learning from a user's behaviour."""
+    """Show, allow or forbid learning from a user's behaviour; pause their long-term memory."""
     face = face_of(context)
     with face.client() as client:
-        state = client.set_consent(user, behavioral=behavioral)
+        state = client.set_consent(user, behavioral=behavioral, long_term=long_term)
     face.show(state, lambda data: face.out.print(", ".join(f"{name} {'on' if on else 'off'}" for name, on in data.items())))
 
 

@@ -130,8 +130,8 @@ class BehaviorVerbs(LearningVerbs):
         often it is sent. Raises InvalidReward (`invalid_reward`), InvalidFeedback (`validation_error`) for everything else
         that is wrong with it, SkillNotFound (`skill_not_found`).
         """
-        user = self._session.user(user_id)
         with judging():
+            user = self._session.user(user_id)
             if reason is not None and reason not in REASONS:
                 raise InvalidMessage(f"reason is {reason!r}; allowed are {', '.join(REASONS)}")
             event = behavioral_pb2.FeedbackEvent(
@@ -151,7 +151,12 @@ class BehaviorVerbs(LearningVerbs):
         return {"status": result.status, "skill_updated": result.skill_updated, "new_confidence": result.new_confidence}
 
     async def set_consent(self, user_id: str, behavioral: bool | None = None, long_term: bool | None = None) -> dict[str, bool]:
-        """Allow or forbid learning from a user's behaviour; what is None stays. Returns what holds now."""
+        """Allow or forbid learning from a user's behaviour, pause long-term memory; what is None stays. Returns what holds now.
+
+        While `long_term` is off what the user says is kept as records, which are found as before, and nothing is made of it:
+        no item is new or changed, by day or by night. What they stated waits and becomes items when it is on again;
+        messages that were deleted meanwhile do not.
+        """
         user = self._session.user(user_id)
         change = behavioral_pb2.ConsentChanged(user_id=user)
         for name, value in (("behavioral", behavioral), ("long_term", long_term)):

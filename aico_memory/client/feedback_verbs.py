@@ -130,9 +130,9 @@ class FeedbackVerbs:
         What was learned is then what it would be had it said so from the start; reason and text move preferences anew in
         the next nightly batch. Raises NotFound, InvalidReward, InvalidFeedback.
         """
-        user = self._session.user(user_id)
-        command = behavioral_pb2.EditFeedback(user_id=user, event_id=checked_id(event_id, "event_id").bytes)
         with judging():
+            user = self._session.user(user_id)
+            command = behavioral_pb2.EditFeedback(user_id=user, event_id=checked_id(event_id, "event_id").bytes)
             if reward is not None:
                 command.reward = checked_reward(reward)
             if reason is not None:

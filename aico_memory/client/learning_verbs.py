@@ -14,8 +14,10 @@ from aico_memory.client.session import Session
 from aico_memory.client.shapes import skill_shape
 from aico_memory.client.validation import (
     checked_names,
+    checked_or_configured,
     checked_text,
     checked_user,
+    json_object,
     moment_us,
     optional_text,
 )
@@ -25,6 +27,8 @@ from aico_memory.errors import InvalidMessage
 
 # The nightly batch reads everybody's thumbs.
 LEARN_SECONDS = 600.0
+# What the contract can say.
+_MOST_ROWS = 2**32 - 1
 
 
 class StyleBelief(TypedDict):
@@ -148,7 +152,8 @@ class LearningVerbs(SelectionVerbs):
         dimensions: Mapping[str, float] | None = None,
         topics: Sequence[str] = (),
     ) -> Skill:
-        """Create a skill of the user's own, or (with `skill_id`) a new version of one. At least one condition is needed.
+        """Create a skill of the user's own, or (with `skill_id`) a new version of one. At least one condition is needed, and
+        at most 32 of each kind, labels of 64 characters.
 
         `topics` (at most 8 phrases of 200 characters) are compared with what a message is about by their embeddings: beside
         other conditions the nearest one counts by degrees; alone it makes the skill apply where it is near.
@@ -166,7 +171,7 @@ class LearningVerbs(SelectionVerbs):
             sentiments=checked_names(sentiments, "sentiments"),
             times_of_day=checked_names(times_of_day, "times_of_day"),
             topics=checked_names(topics, "topics"),
-            dimensions=vector_of(dimensions) if dimensions is not None else (),
+            dimensions=vector_of(_checked_style(dimensions)) if dimensions is not None else (),
         )
         return skill_shape(await self._session.command(command, user))
 
@@ -211,7 +216,7 @@ class LearningVerbs(SelectionVerbs):
         put before both, with what had been learned by then. Nothing changes. InvalidMessage for what cannot be configured.
         """
         request = behavioral_pb2.PolicyEvaluationRequest(
-            policy=optional_text(policy, "policy", 64), settings_json=json.dumps(dict(settings)) if settings else ""
+            policy=optional_text(policy, "policy", 64), settings_json=json_object(settings, "settings")
         )
         answer = await self._session.ask(request, "", seconds=LEARN_SECONDS)
         return {
@@ -259,7 +264,7 @@ class LearningVerbs(SelectionVerbs):
         """
         request = behavioral_pb2.BehaviorMetricsRequest(
             query=checked_text(query, "query", 32), from_us=moment_us(since, "since"), until_us=moment_us(until, "until"),
-            limit=0 if limit is None else limit,
+            limit=checked_or_configured(limit, "limit", _MOST_ROWS),
         )  # fmt: skip
         answer = await self._session.ask(request, "")
         rows = []
@@ -299,7 +304,9 @@ def _policy_value(value: behavioral_pb2.PolicyValue) -> PolicyValue:
 
 
 def _checked_style(style: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(style, Mapping):
+        raise InvalidMessage("A style must be a mapping from names of dimensions to numbers")
     for name, value in style.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InvalidMessage(f"The value of {name!r} is {value!r}; allowed is a number from 0 to 1")
     return {str(name): float(value) for name, value in style.items()}

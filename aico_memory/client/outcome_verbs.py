@@ -22,7 +22,7 @@ from aico_memory.client.outcome_results import (
     SuggestionAdvice,
 )
 from aico_memory.client.session import Session
-from aico_memory.client.validation import checked_id, checked_text, moment_us, optional_text
+from aico_memory.client.validation import checked_flag, checked_id, checked_names, checked_text, moment_us, optional_text
 from aico_memory.contracts.v1 import behavioral_pb2, outcomes_pb2
 from aico_memory.domain.advisor.outcome import ACCEPTED, OUTCOMES, REJECTED, checked_outcome, checked_type
 from aico_memory.errors import InvalidMessage, NotFound
@@ -170,11 +170,12 @@ class OutcomeVerbs:
         through, by likeness and words; with neither the newest come first. The answer says what reading it costs.
         """
         user = self._session.user(user_id)
-        if isinstance(layer, bool) or layer not in (shapes.LINES, shapes.TIMELINE, shapes.DETAIL):
+        if isinstance(layer, bool) or not isinstance(layer, int) or layer not in (shapes.LINES, shapes.TIMELINE, shapes.DETAIL):
             raise InvalidMessage(f"layer is {layer!r}; allowed are 1, 2 and 3")
         if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= 1000):
             raise InvalidMessage(f"top_k is {top_k!r}; allowed is 1 to 1000")
-        for name in outcomes:
+        became = _texts(outcomes, "outcomes")
+        for name in became:
             if name not in OUTCOMES:
                 raise InvalidMessage(f"outcomes names {name!r}; allowed are {', '.join(OUTCOMES)}")
         request = outcomes_pb2.OutcomesRequest(
@@ -183,7 +184,7 @@ class OutcomeVerbs:
             query=optional_text(query, "query", MAX_REASON),
             ids=_texts(ids, "ids"),
             types=_texts(types, "types"),
-            outcomes=list(outcomes),
+            outcomes=became,
             tags=_texts(tags, "tags"),
             from_us=moment_us(since, "since"),
             until_us=moment_us(until, "until"),
@@ -192,14 +193,15 @@ class OutcomeVerbs:
         return shapes.outcomes_shape(await self._session.ask(request, user), layer)
 
     async def delete_outcomes(self, user_id: str, ids: Sequence[str] = (), everything: bool = False) -> dict[str, int]:
-        """Delete outcomes and what the profile learned from them; with `everything` all of them and the profile.
+        """Delete outcomes and what the profile learned from them, or open suggestions; with `everything` all, and the profile.
 
         NotFound where the user has none of an id; nothing is deleted then.
         """
         user = self._session.user(user_id)
-        if bool(ids) == everything:
+        named = _texts(ids, "ids")
+        if bool(named) == checked_flag(everything, "everything"):
             raise InvalidMessage("Name ids, or everything", "Give `ids` or `everything=True`, not both.")
-        command = outcomes_pb2.DeleteOutcomes(user_id=user, ids=_texts(ids, "ids"), all=everything)
+        command = outcomes_pb2.DeleteOutcomes(user_id=user, ids=named, all=everything)
         result = await self._session.command(command, user)
         return {"deleted": result.deleted, "left": result.left}
 
@@ -264,7 +266,8 @@ def _as_json(value: Any, what: str) -> str:
     return checked_text(text, what, MAX_STATE)
 
 
-def _texts(values: Sequence[str], what: str) -> list[str]:
+def _texts(values: Sequence[str] | None, what: str) -> list[str]:
+    """A list of texts; none for None, which is what a model says of a list that it leaves empty."""
     if isinstance(values, str):
         raise InvalidMessage(f"{what} is one text", "Give a list of texts.")
-    return [checked_text(one, what, MAX_REASON) for one in values]
+    return [checked_text(one, what, MAX_REASON) for one in checked_names(values, what)]

@@ -245,7 +245,7 @@ class MemoryClient(
         return self._run(self._client.feedback(user_id, message_id, skill_id, reward, reason, free_text, request_id, event_id))
 
     def set_consent(self, user_id: str, behavioral: bool | None = None, long_term: bool | None = None) -> dict[str, bool]:
-        """Allow or forbid learning from a user's behaviour."""
+        """Allow or forbid learning from a user's behaviour, pause long-term memory."""
         return self._run(self._client.set_consent(user_id, behavioral, long_term))
 
     def skills(self, user_id: str) -> list[Skill]:

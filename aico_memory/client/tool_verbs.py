@@ -58,8 +58,10 @@ class ToolVerbs(OutcomeVerbs):
 
 
 def _object(arguments: Mapping[str, Any] | str) -> dict[str, Any]:
-    if not isinstance(arguments, str):
+    if isinstance(arguments, Mapping):
         return dict(arguments)
+    if not isinstance(arguments, str):
+        raise InvalidMessage("The arguments are neither an object nor JSON text")
     try:
         found = json.loads(arguments)
     except ValueError as error:

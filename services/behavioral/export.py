@@ -11,7 +11,7 @@ from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile
 from aico_memory.domain.behavioral.dimensions import named
 from aico_memory.domain.behavioral.learning import Preference
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, Trajectory, UserSkill
+from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SkillStanding, Trajectory, UserSkill
 from aico_memory.errors import InvalidMessage, KeyDestroyed
 from aico_memory.stores.behavioral.port import SECTIONS, BehavioralRows, Key, Record, pages
 from aico_memory.vault.sealer import Sealer
@@ -23,7 +23,7 @@ from services.behavioral.selection import input_context
 
 # Order of application and times of the last write; both follow from what is exported.
 OMITTED = ("behavioral.feedback.position", "behavioral.posterior.updated_us", "behavioral.preference.updated_us",
-           "behavioral.selection.position")  # fmt: skip
+           "behavioral.selection.position", "behavioral.skill.archived_us")  # fmt: skip
 SealerOf = Callable[[str], Sealer]
 
 
@@ -72,6 +72,8 @@ def _fields(record: Record, sealer_of: SealerOf) -> dict[str, Any]:
         context = input_context(record.request_id)
         fields["input"] = _opened(fields.pop("sealed_input"), record.user, context, sealer_of)
         fields["response"] = _opened(fields.pop("sealed_response"), record.user, response_context(record.request_id), sealer_of)
+    elif isinstance(record, SkillStanding):
+        fields = {**fields.pop("state"), **fields}
     elif isinstance(record, Evolution):
         fields.pop("before")
         fields["cause"] = record.cause.hex

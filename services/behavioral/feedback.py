@@ -63,6 +63,8 @@ def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: Learn
 
     The bucket is that of the selection which `request_id` names, else of the
     user's latest selection of this skill, else that of an unknown situation.
+    A thumb that names no request judges that latest selection; one that names a
+    request which is not there (any more) takes its situation only.
     Each event is evidence of its own: a person who gives another thumb on the
     same message adds to, and does not replace, what the first one taught.
     Raises InvalidReward, InvalidFeedback or SkillNotFound; nothing is stored then.
@@ -72,42 +74,46 @@ def judge(rows: BehavioralRows, event: Event, catalogue: Catalogue, rules: Learn
     if standing is not None:
         return Judged(standing, standing.new_confidence, is_new=False)
     check_feedback(message.reward, message.reason)
-    selection = rows.selection(user, message.request_id) if message.request_id else None
-    skill_id = _judged_skill(message, selection)
+    named = rows.selection(user, message.request_id) if message.request_id else None
+    skill_id = _judged_skill(message, named)
     dimensions = dimensions_of(rows, user, skill_id, catalogue)
-    if selection is None:
-        selection = rows.latest_selection(user, skill_id)
-    bucket = selection.bucket if selection else UNKNOWN_BUCKET
-    explored = selection is not None and selection.skill_id == skill_id and selection.is_exploration
-    at_us = message.timestamp or event.occurred_us
     state = rows.skill_state(user, skill_id)
     consent = rows.user(user)
-    record = FeedbackRecord(user, event.event_id, "", skill_id, 0, at_us, bucket, NO_CONSENT, False, state.confidence)
     if not consent.behavioral:
-        # Of the event only its id and answer are kept: nothing of what was judged.
+        # Of the event only its id and answer are kept: nothing of what was judged, nor when.
+        record = FeedbackRecord(user, event.event_id, "", "", 0, 0, UNKNOWN_BUCKET, NO_CONSENT, False, state.confidence)
         rows.add_feedback(record)
         return Judged(record, state.confidence)
+    situation = named or rows.latest_selection(user, skill_id)
+    # What is rewarded, and counts as chosen with its chance: never another use than the one that is named.
+    use = named if message.request_id else situation
+    bucket = situation.bucket if situation else UNKNOWN_BUCKET
     learned = message.reward != 0
-    record = replace(
-        record,
+    record = FeedbackRecord(
+        user=user,
+        event_id=event.event_id,
         message_id=message.message_id,
+        skill_id=skill_id,
         reward=message.reward,
+        at_us=message.timestamp or event.occurred_us,
+        bucket=bucket,
         status=SUCCESS if learned else UNCHANGED,
         skill_updated=learned,
+        new_confidence=state.confidence,
         reason=message.reason,
         sealed_text=sealer.seal(message.free_text.encode(), text_context(event.event_id.bytes)) if message.free_text else None,
-        request_id=selection.request_id if selection else message.request_id,
-        is_exploration=explored,
-        intent=selection.intent if selection else "",
-        sentiment=selection.sentiment if selection else "",
-        time_of_day=selection.time_of_day if selection else "",
+        request_id=use.request_id if use else message.request_id,
+        is_exploration=use is not None and use.skill_id == skill_id and use.is_exploration,
+        intent=situation.intent if situation else "",
+        sentiment=situation.sentiment if situation else "",
+        time_of_day=situation.time_of_day if situation else "",
     )
     before = learn_from(rows, record, dimensions, rules) if learned else None
     confidence = rows.skill_state(user, skill_id).confidence
     record = replace(record, new_confidence=confidence)
     rows.add_feedback(record)
-    if selection is not None and selection.skill_id == skill_id:
-        rows.reward_trajectory(user, selection.request_id, message.reward)
+    if use is not None and use.skill_id == skill_id:
+        rows.reward_trajectory(user, use.request_id, message.reward)
     if before is not None:
         if message.reward > 0 and skill_id not in catalogue:
             learn_dimensions(rows, user, skill_id, rows.preference(user, bucket).dimensions, rules.dimension_rate)

@@ -48,7 +48,7 @@ from services.behavioral.forgetting import delete_selections
 from services.behavioral.measuring import Measuring
 from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
-from services.behavioral.own_skills import ARCHIVED, put
+from services.behavioral.own_skills import ACCEPTED, ARCHIVED, put
 from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
 from services.behavioral.policy_trials import PolicyTrials, starting_prior
 from services.behavioral.pressure import relieve
@@ -115,7 +115,7 @@ class BehavioralHandlers(Handlers):
             UNDO: self._undo,
             DELETE_SELECTIONS: delete_selections,
             EDIT: self._edit,
-            RESPONSE: lambda _, rows, event: record_response(rows, event, ports.vault.users.sealer(event.user)),
+            RESPONSE: lambda out, rows, event: record_response(out, rows, event, ports.vault.users.sealer(event.user)),
             PUT_SKILL: self._put_skill,
             CHANGE_SKILL: self._change_skill,
             ADJUST: lambda _, rows, event: decide(rows.ledger(), event, {BEHAVIORAL_PRIOR: PriorRules(rows, self._tastes)}),
@@ -272,8 +272,8 @@ class BehavioralHandlers(Handlers):
             self._measuring.judged(rows, record, judged.old_confidence, state)
         return answer_of(record)
 
-    def _relieve(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> None:
-        least = relieve(rows, event.user, self._catalogue, self._settings.library, event.occurred_us)
+    def _relieve(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event, spared: str = "") -> None:
+        least = relieve(rows, event.user, self._catalogue, self._settings.library, event.occurred_us, spared)
         for place, skill_id in enumerate(least, 1):
             sure = rows.skill_state(event.user, skill_id).confidence
             rows.add_evolution(Evolution(event.user, event.event_id, place, ARCHIVED, skill_id, event.occurred_us, sure, sure))
@@ -320,12 +320,16 @@ class BehavioralHandlers(Handlers):
         own_id = f"own_{derive_id(event.event_id, 'skill').hex[-12:]}"
         record = put(rows, event.message, self._catalogue, limit, sealer, event.occurred_us, own_id)
         emit(transaction, event, audit(event, "skill_put", {"skill": record.skill_id}), "audit")
+        self._relieve(transaction, rows, event, record.skill_id)
         return own_message(rows, record, sealer)
 
     def _change_skill(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         answer = change_skill(rows, event, self._catalogue, self._ports.vault.users.sealer(event.user))
         told = {"skill": event.message.skill_id, "action": event.message.action}
         emit(transaction, event, audit(event, "skill_changed", told), "audit")
+        if answer.status == ACCEPTED:
+            # What comes back counts again.
+            self._relieve(transaction, rows, event, answer.skill_id)
         return answer
 
     def _adjustments(self, event: Event, ports: Ports) -> Message:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from sys import intern
 from typing import Any
@@ -22,6 +22,8 @@ PROPOSED_IDS = "proposed_"
 GIVEN_IDS = ("own_", PROPOSED_IDS)
 # Characters; as those of base skills.
 LONGEST_TOPIC = 200
+# Of each kind; no request names a longer one. So the most skills there can be are listed in one answer.
+MOST_CONDITIONS, LONGEST_CONDITION = 32, 64
 PROPOSED, ACCEPTED, REPLACED, ARCHIVED = "proposed", "accepted", "replaced", "archived"
 # Of a proposal that its user deleted its id is kept, without a word: it is not made again.
 DELETED = "deleted"
@@ -188,6 +190,8 @@ def _words(message: behavioral_pb2.PutSkill, skill_id: str, before: Mapping[str,
     if before and not (message.intents or message.times_of_day or message.sentiments or message.topics):
         kept = {key: before.get(key, []) for key in ("intents", "times_of_day", "sentiments", "topics")}
         return {"name": name, "template": message.template.strip(), **kept}
+    for kind in ("intents", "times_of_day", "sentiments"):
+        _check_conditions(getattr(message, kind), kind)
     topics = tidy_topics(message.topics)
     if wrong := next((one for one in topics if len(one) > LONGEST_TOPIC), ""):
         raise InvalidMessage(f"A topic has {len(wrong)} characters", f"{LONGEST_TOPIC} are allowed: a phrase, not a text.")
@@ -201,6 +205,13 @@ def _words(message: behavioral_pb2.PutSkill, skill_id: str, before: Mapping[str,
         "sentiments": sorted({label(one) for one in message.sentiments}),
         "topics": topics,
     }
+
+
+def _check_conditions(names: Sequence[str], kind: str) -> None:
+    if len(names) > MOST_CONDITIONS:
+        raise InvalidMessage(f"There are {len(names)} {kind}", f"{MOST_CONDITIONS} are allowed.")
+    if (longest := max((len(label(one)) for one in names), default=0)) > LONGEST_CONDITION:
+        raise InvalidMessage(f"One of the {kind} has {longest} characters", f"{LONGEST_CONDITION} are allowed: a label.")
 
 
 def tidy_topics(topics: Iterable[str]) -> list[str]:

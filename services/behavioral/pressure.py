@@ -9,11 +9,13 @@ from aico_memory.stores.behavioral.port import BehavioralRows
 from services.behavioral.own_skills import ACCEPTED, change_status, current
 
 
-def relieve(rows: BehavioralRows, user: str, catalogue: Catalogue, settings: LibrarySettings, at_us: int) -> list[str]:
+def relieve(
+    rows: BehavioralRows, user: str, catalogue: Catalogue, settings: LibrarySettings, at_us: int, spared: str = ""
+) -> list[str]:
     """Archive the least valuable skills where the learned data of a user are beyond the limit; which, least first.
 
     Order: confidence (base skills' times a factor), then the last use, own skills that were never used among them; a few
-    at a time. At least one skill stays.
+    at a time. At least one skill stays, and the one that is spared: it was made or taken up a moment ago.
     """
     if rows.size_of(user) <= settings.bytes_per_user:
         return []
@@ -28,7 +30,7 @@ def relieve(rows: BehavioralRows, user: str, catalogue: Catalogue, settings: Lib
         factor = settings.base_value if skill_id in catalogue else 1.0
         return state.confidence * factor, state.last_used_us, skill_id
 
-    least = sorted(at_hand, key=value)[: min(settings.archive_at_once, max(0, len(at_hand) - 1))]
+    least = sorted(at_hand - {spared}, key=value)[: min(settings.archive_at_once, max(0, len(at_hand) - 1))]
     for skill_id in least:
         if skill_id in own:
             change_status(rows, user, skill_id, "archive", at_us)

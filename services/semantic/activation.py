@@ -36,14 +36,15 @@ class Activation:
     def note_use(self, transaction: SemanticTransaction, event: Event) -> None:
         """Count the use of memories in an answer; items last longer where several were used together.
 
-        While items are read-only only the use of records is counted.
+        While items are read-only, or the long-term memory of who asked is paused, only the use of records is counted.
         """
         self._give_way()
         message, tags = event.message, self._figures.tags
         used = [id_bytes(memory_id) for memory_id in dict.fromkeys(message.memory_ids)]
         scopes = readable(self._identity.names(event.user))
         at_us = message.at_us or event.occurred_us
-        changing = [scope for scope in scopes if not self._policy(transaction, scope).read_only]
+        open_to_writing = scopes if not transaction.paused_us(event.user) else ()
+        changing = [scope for scope in open_to_writing if not self._policy(transaction, scope).read_only]
         memories = [one for one in transaction.outlined(used, scopes) if one.kind == RECORD or one.scope in changing]
         memories = self._awake(transaction, memories, {id_bytes(memory_id) for memory_id in message.strong_ids}, event, scopes)
         items = [one for one in memories if one.kind != RECORD and one.status == "active"]

@@ -1,7 +1,8 @@
 """The canonical export of L1, equal after equal streams.
 
 One line a memory with everything that hangs on it: evidence, history, reading, statement, relations, its edge in the
-graph, tag, and why (with its record). A line before the first memory tells the policies of the scope of a user.
+graph, tag, and why (with its record). Lines before the first memory tell the policies of the scope of a user, and since when
+their long-term memory is paused.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from services.semantic.convert import REPLAY
 
 SECTION = "semantic.memory"
 POLICY_SECTION = "semantic.policy"
+PAUSE_SECTION = "semantic.paused"
 # What one page may weigh; the bus carries answers of a few megabytes.
 _PAGE_BYTES = 3 * 1024 * 1024
 # Depend on when the machines did something, not on what was said.
@@ -113,8 +115,9 @@ class _Beside:
 
 
 def _policies(store: SemanticStore, user: str) -> list[str]:
-    """Policies of the user's own scope and of everybody's; without a user only the latter."""
-    lines = []
+    """Policies of the user's own scope and of everybody's, and a pause of theirs; without a user only everybody's."""
+    since_us = store.paused_us(user) if user else 0
+    lines = [_dumped({"section": PAUSE_SECTION, "key": user, "since_us": since_us})] if since_us else []
     for scope in (Scope("user", user), GLOBAL) if user else (GLOBAL,):
         history = store.policy(scope)
         for version in history.versions if history else ():

@@ -7,7 +7,7 @@ from functools import partial
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
-from aico_memory.contracts.v1 import context_pb2, working_pb2, write_path_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, working_pb2, write_path_pb2
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.models.question_tables import load_routing
 from aico_memory.models.reader_trust import load_trust
@@ -65,6 +65,7 @@ class FactVerbs:
             topic_of(working_pb2.Turn).name: self._turn,
             topic_of(write_path_pb2.ReviewDecision).name: self._review,
             topic_of(write_path_pb2.PolicyChange).name: self._change_policy,
+            topic_of(behavioral_pb2.ConsentChanged).name: self._policing.consent,
             topic_of(write_path_pb2.ReinforceInteraction).name: self._reinforce,
             topic_of(write_path_pb2.MemoriesJudged).name: self._judge,
         }

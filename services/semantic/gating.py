@@ -28,7 +28,7 @@ from aico_memory.stores.semantic.item_port import ItemReads, Vector
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.forming import Prepared, Vectors, facts_of
 from services.semantic.persisting import Persisting
-from services.semantic.proving import Proving
+from services.semantic.proving import Proving, taken_back
 from services.semantic.saying import Said
 
 INJECTION = "prompt_injection"
@@ -77,9 +77,11 @@ class Gating:
     def take_up(self, transaction: SemanticTransaction, statement: Statement, vectors: Vectors, sequence: int) -> list[Outcome]:
         """What waited for sleep, which knows no limits of session and hour; it waits on while nothing may be written."""
         policy = self.policy(transaction, statement.scope)
-        if policy.read_only:
+        if policy.read_only or transaction.paused_us(statement.owner):
             return []
         transaction.drop_statement(statement.statement_id)
+        if taken_back(transaction, statement):
+            return []
         formed = Formed(arousal=statement.arousal, language=statement.fact.language)
         near = self.near(transaction, statement, vectors)
         judged = self._judged(transaction, statement, near, formed, vectors, policy, sequence, fast=False)
@@ -233,7 +235,8 @@ class Gating:
         limited = fast and not (known or outright or part.fact.act in CLOSING or part.fact.act == "correct")
         usage = reads.usage(part.scope, part.session_id, part.received_at_us)
         injected = INJECTION in formed.filtered
-        return admit(policy, part.fact.kind, part.confidence, evidence, usage, limited, injected)
+        paused = bool(reads.paused_us(part.owner))
+        return admit(policy, part.fact.kind, part.confidence, evidence, usage, limited, injected, paused)
 
     def _standing(
         self,

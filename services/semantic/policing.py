@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 from aico_memory.contracts.envelope import Event
-from aico_memory.contracts.v1 import envelope_pb2, write_path_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, envelope_pb2, write_path_pb2
 from aico_memory.domain.gate.policy import (
     PolicyHistory,
     PolicyVersion,
@@ -47,6 +47,14 @@ class Policing:
     def state(self, reads: ItemReads, event: Event) -> write_path_pb2.PolicyState:
         """The policy that is asked for."""
         return self._state(reads, self._scope(event))
+
+    @staticmethod
+    def consent(transaction: ItemWrites, event: Event) -> None:
+        """Effect of a `ConsentChanged`, which the behavioral worker answers and audits: a person's pause begins or ends."""
+        message: behavioral_pb2.ConsentChanged = event.message
+        if message.HasField("long_term"):
+            since_us = transaction.paused_us(event.user) or event.occurred_us
+            transaction.pause(event.user, 0 if message.long_term else since_us)
 
     def change(self, transaction: ItemWrites, event: Event) -> write_path_pb2.PolicyState:
         """A new version. Raises InvalidMessage naming the field, NotFound for a rollback where nothing was before."""

@@ -31,15 +31,20 @@ class Proving:
             if item.memory.status == "active" and (new.fact.act in CLOSING or item.object_key == new.fact.object_key):
                 proofs = transaction.evidence(item.memory.memory_id)
                 events |= {one.event_id for one in proofs if one.method != REPLAY}
-        open_to_writing = policy.write_enabled and not policy.read_only and new.fact.act not in CLOSING
+        held = policy.read_only or transaction.paused_us(new.owner)
+        open_to_writing = policy.write_enabled and not held and new.fact.act not in CLOSING
         proven = open_to_writing and len(events) >= policy.min_evidence
         return len(events), waiting if proven else ()
 
     def _waiting(self, transaction: SemanticTransaction, new: Statement) -> Iterator[Statement]:
         for one in transaction.unproven(new.scope, new.key, self._limit):
-            record = transaction.memory(record_of(one.event_id))
-            if record is not None and (record.status == "invalid" or record.version > 1):
-                # Who deleted or reworded the message takes back what it said.
+            if taken_back(transaction, one):
                 transaction.drop_statement(one.statement_id)
             elif one.statement_id != new.statement_id:
                 yield one
+
+
+def taken_back(transaction: SemanticTransaction, statement: Statement) -> bool:
+    """Whether the message of a statement was deleted or reworded: who does that takes back what it said."""
+    record = transaction.memory(record_of(statement.event_id))
+    return record is not None and (record.status == "invalid" or record.version > 1)

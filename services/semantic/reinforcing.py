@@ -47,7 +47,8 @@ class Reinforcing:
     def capture(self, transaction: SemanticTransaction, event: Event) -> Sequence[Reinforced]:
         """Keep a turn as an interaction, and strengthen what its response used, unless the turn says not to.
 
-        A second turn under the id of an interaction changes nothing, and while items are read-only none is strengthened.
+        A second turn under the id of an interaction changes nothing, and while items are read-only, or the person's
+        long-term memory is paused, none is strengthened.
         """
         turn = event.message
         interaction = Interaction(
@@ -56,7 +57,7 @@ class Reinforcing:
         )  # fmt: skip
         if not transaction.keep_interaction(interaction) or not turn.reinforce:
             return ()
-        if self._policy(transaction, interaction.scope).read_only:
+        if self._policy(transaction, interaction.scope).read_only or transaction.paused_us(interaction.owner):
             return ()
         return self._pass(transaction, interaction, event)
 

@@ -72,7 +72,12 @@ class SaidAlike:
             # Of a talk between several only what the one who asks has said.
             known = frozenset(name.casefold() for name in names)
             mine = [memory for memory in mine if not memory.speaker or memory.speaker.casefold() in known]
+        pauses = {name: self._store.paused_us(name) for name in names}
         for memory in mine:
+            since_us = pauses[memory.owner]
+            if since_us and memory.created_at_us >= since_us:
+                # What is said in a pause is kept, and nothing is made of it.
+                continue
             if not self._settings.reader and not _shares(memory, keys, grammar):
                 continue
             if not _NO_STATEMENTS & self._held_back(memory.text):

@@ -126,6 +126,7 @@ class SecondLook:
             or memory.immutable
             or not alone
             or self._gating.policy(transaction, memory.scope).read_only
+            or transaction.paused_us(memory.owner)
         ):
             return None
         gone = retracted(memory, memory.recorded_at_us)

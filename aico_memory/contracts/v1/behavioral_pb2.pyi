@@ -98,7 +98,9 @@ class SkillSelectionRequest(_message.Message):
     apply: _builtins.bool
     """The caller puts the template to use: the application is published on memory/behavioral/skill_applied/v1/."""
     @_builtins.property
-    def context_tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def context_tags(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Of the older design, and without effect: what is known of the situation has fields of its own (7 to 11)."""
+
     def __init__(
         self,
         *,
@@ -232,6 +234,7 @@ class SkillApplicationEvent(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     message_id: _builtins.str
+    """Of the older design, and empty: a skill is chosen before there is an answer. Feedback names the message, with the request."""
     skill_id: _builtins.str
     skill_name: _builtins.str
     confidence_score: _builtins.float
@@ -737,6 +740,7 @@ class ConsentChanged(_message.Message):
     user_id: _builtins.str
     behavioral: _builtins.bool
     long_term: _builtins.bool
+    """Off: what the person says is kept as records and becomes no items; it waits until this is on again."""
     def __init__(
         self,
         *,
@@ -1427,7 +1431,9 @@ class PutSkill(_message.Message):
     name: _builtins.str
     template: _builtins.str
     @_builtins.property
-    def intents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def intents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Of each kind of condition at most 32 labels, of at most 64 characters."""
+
     @_builtins.property
     def times_of_day(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property

@@ -736,7 +736,7 @@ class DeleteOutcomes(_message.Message):
     """Instead: all of them, with open suggestions and the profile."""
     @_builtins.property
     def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Ids of outcomes or suggestions."""
+        """Ids of outcomes or suggestions, open ones too."""
 
     def __init__(
         self,
@@ -760,7 +760,9 @@ class DeletedOutcomes(_message.Message):
     DELETED_FIELD_NUMBER: _builtins.int
     LEFT_FIELD_NUMBER: _builtins.int
     deleted: _builtins.int
+    """Outcomes and open suggestions."""
     left: _builtins.int
+    """Outcomes."""
     def __init__(
         self,
         *,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aico_memory.domain.behavioral.dimensions import Vector
-from aico_memory.domain.behavioral.learning import Knowledge
+from aico_memory.domain.behavioral.learning import Knowledge, SkillState
 
 APPLIED: Final = "applied"
 NO_SKILL: Final = "no_applicable_skill"
@@ -26,6 +26,14 @@ class UserState:
     feedback_count: int = 0
     # The event that changed what is known of this user last; what was derived before it is stale.
     revision: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillStanding:
+    """What is known of a skill and a user, and whether that user has put a base skill aside."""
+
+    state: SkillState
+    archived: bool
 
 
 @dataclass(frozen=True, slots=True)

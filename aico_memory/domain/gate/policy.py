@@ -16,6 +16,8 @@ MODES: Final = ("auto", "shadow", "manual")
 # What a message that tries to instruct the system may never become.
 GUARDED_KINDS: Final = frozenset({"constraint", "preference", "procedure"})
 EVIDENCE_MISSING: Final = "evidence_missing"
+# The person has taken back their consent to long-term memory for now.
+LONG_TERM_PAUSED: Final = "long_term_paused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +149,16 @@ def require_writable(policy: WritePolicy, scope: Scope) -> None:
 
 
 def admit(
-    policy: WritePolicy, kind: str, confidence: float, evidence: int, usage: Usage, fast: bool, injected: bool = False
-) -> Admission:
-    """The first rule that applies. `fast`: written at once; sleep knows no limits of session and hour."""
-    if policy.read_only:
+    policy: WritePolicy, kind: str, confidence: float, evidence: int, usage: Usage, fast: bool, injected: bool = False,
+    paused: bool = False,
+) -> Admission:  # fmt: skip
+    """The first rule that applies. `fast`: written at once; sleep knows no limits of session and hour.
+
+    `paused`: the long-term memory of whoever said it.
+    """
+    if policy.read_only or paused:
         # Nothing is lost: what was said waits until writing is allowed again.
-        return Admission("wait", "read_only")
+        return Admission("wait", "read_only" if policy.read_only else LONG_TERM_PAUSED)
     rules = (
         (not policy.write_enabled, "refuse", "write_disabled"),
         (injected and kind in GUARDED_KINDS, "refuse", "injection_guard"),

@@ -11,7 +11,15 @@ from aico_memory.contracts.consumer_state import ConsumerState
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile
 from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserSkill, UserState
+from aico_memory.domain.behavioral.records import (
+    Evolution,
+    FeedbackRecord,
+    SelectionRecord,
+    SkillStanding,
+    Trajectory,
+    UserSkill,
+    UserState,
+)
 from aico_memory.stores.behavioral.port_learning import LearningRows
 from aico_memory.stores.behavioral.port_outcomes import OutcomeRows
 
@@ -34,7 +42,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "wish": ("user", "dimension"),
 }
 Record = (
-    UserState | SkillState | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution | Cell | Wish
+    UserState | SkillStanding | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution | Cell | Wish
     | UserSkill | SealedOutcome | SealedProfile | OpenSuggestion
 )  # fmt: skip
 Key = tuple[Any, ...]

@@ -11,7 +11,15 @@ from typing import Any
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedProfile
 from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserSkill, UserState
+from aico_memory.domain.behavioral.records import (
+    Evolution,
+    FeedbackRecord,
+    SelectionRecord,
+    SkillStanding,
+    Trajectory,
+    UserSkill,
+    UserState,
+)
 from aico_memory.stores.behavioral.outcome_statements import OUTCOME, SUGGESTION, outcome_of
 from aico_memory.stores.behavioral.packing import unpack_knowledge, unpack_vector
 
@@ -293,7 +301,12 @@ EXPORT: Mapping[str, SectionQuery] = {
         "preferences", ("user_id", "bucket"), "dimensions, updates", lambda row: Preference(unpack_vector(row[0]), row[1])
     ),
     "selection": SectionQuery("selections", ("user_id", "request_id"), SELECTION, selection_of),
-    "skill": SectionQuery("skill_states", ("user_id", "skill_id"), STATE, lambda row: SkillState(*row)),
+    "skill": SectionQuery(
+        "skill_states",
+        ("user_id", "skill_id"),
+        f"{STATE}, archived_us IS NOT NULL",
+        lambda row: SkillStanding(SkillState(*row[:-1]), bool(row[-1])),
+    ),
     "stated_style": SectionQuery("stated_styles", ("user_id",), "dimensions", lambda row: Preference(unpack_vector(row[0]))),
     "suggestion": SectionQuery("open_suggestions", ("user_id", "suggestion_id"), SUGGESTION, lambda row: OpenSuggestion(*row)),
     "taste": SectionQuery(

@@ -9,7 +9,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, FeedbackRecord, SelectionRecord, Trajectory, UserState
+from aico_memory.domain.behavioral.records import (
+    NO_CONSENT,
+    Evolution,
+    FeedbackRecord,
+    SelectionRecord,
+    SkillStanding,
+    Trajectory,
+    UserState,
+)
 from aico_memory.stores.behavioral.port import Key, Record
 from aico_memory.stores.behavioral.twin_learning import Tables
 from aico_memory.stores.behavioral.twin_outcomes import MemoryOutcomeRows
@@ -185,7 +193,7 @@ class MemoryRows(MemoryOutcomeRows):
             "posterior": tables.posteriors.items(),
             "preference": tables.preferences.items(),
             "selection": tables.selections.items(),
-            "skill": tables.states.items(),
+            "skill": ((key, SkillStanding(one, key in tables.archived)) for key, one in tables.states.items()),
             "stated_style": (((user,), one) for user, one in tables.stated.items()),
             "suggestion": tables.suggestions.items(),
             "taste": tables.cells.items(),

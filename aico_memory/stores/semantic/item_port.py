@@ -162,6 +162,9 @@ class ItemReads(Protocol):
     def policy(self, scope: Scope) -> PolicyHistory | None:
         """The policy of a scope; None where none was ever set."""
 
+    def paused_us(self, owner: str) -> int:
+        """Since when the long-term memory of a person is paused; 0: it is not."""
+
     def usage(self, scope: Scope, session_id: str, at_us: int) -> Usage:
         """Fast-path writes of the session, and of the hour of the broker's clock that `at_us` lies in."""
 
@@ -240,6 +243,9 @@ class ItemWrites(ItemReads, Protocol):
 
     def set_policy(self, scope: Scope, history: PolicyHistory) -> None:
         """The policy of a scope, with the versions that are kept."""
+
+    def pause(self, owner: str, since_us: int) -> None:
+        """The long-term memory of a person is paused since then; 0: it goes on."""
 
     def count_write(self, scope: Scope, session_id: str, at_us: int) -> None:
         """One fast-path write more in the session and in the hour of `at_us`."""

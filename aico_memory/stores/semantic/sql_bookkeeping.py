@@ -1,4 +1,4 @@
-"""What the gate counts and remembers, in SQLCipher: policies, usage, tags, pairs, interactions, explanations, questions."""
+"""What the gate counts and remembers, in SQLCipher: policies, pauses, usage, tags, pairs, interactions, traces, questions."""
 
 from __future__ import annotations
 
@@ -58,6 +58,10 @@ class SqlBookReads:
     def policy(self, scope: Scope) -> PolicyHistory | None:
         found = self._rows(f"SELECT number, body FROM policy_version WHERE {_SCOPED} ORDER BY number", scope)
         return PolicyHistory(tuple(policy_of(*row) for row in found)) if found else None
+
+    def paused_us(self, owner: str) -> int:
+        found = self._rows("SELECT since_us FROM paused WHERE owner = ?", (owner,))
+        return int(found[0][0]) if found else 0
 
     def usage(self, scope: Scope, session_id: str, at_us: int) -> Usage:
         sql = f"SELECT span, writes FROM write_usage WHERE {_SCOPED} AND (span, id) IN (VALUES ('session', ?), ('hour', ?))"
@@ -146,6 +150,11 @@ class SqlBookWrites(SqlBookReads):
             "INSERT INTO policy_version (scope_no, number, body) VALUES (?, ?, ?)",
             [(scope_no, one.number, policy_body(one)) for one in history.versions],
         )
+
+    def pause(self, owner: str, since_us: int) -> None:
+        self.connection.execute("DELETE FROM paused WHERE owner = ?", (owner,))
+        if since_us:
+            self.connection.execute("INSERT INTO paused (owner, since_us) VALUES (?, ?)", (owner, since_us))
 
     def count_write(self, scope: Scope, session_id: str, at_us: int) -> None:
         scope_no = self._scope_no(scope)

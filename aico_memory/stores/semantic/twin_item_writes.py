@@ -114,6 +114,12 @@ class TwinItemWrites(TwinItemReads):
     def set_policy(self, scope: Scope, history: PolicyHistory) -> None:
         self.tables.policies[scope] = history
 
+    def pause(self, owner: str, since_us: int) -> None:
+        if since_us:
+            self.tables.paused[owner] = since_us
+        else:
+            self.tables.paused.pop(owner, None)
+
     def count_write(self, scope: Scope, session_id: str, at_us: int) -> None:
         for span, name in (("session", session_id), ("hour", str(at_us // HOUR_US))):
             writes, last = self.tables.usage.get((scope, span, name), (0, 0))

@@ -52,6 +52,7 @@ class TwinTables:
     merges: dict[bytes, tuple[Scope, Merge]] = field(default_factory=dict)
     edges: dict[bytes, Edge] = field(default_factory=dict)
     policies: dict[Scope, PolicyHistory] = field(default_factory=dict)
+    paused: dict[str, int] = field(default_factory=dict)
     usage: dict[tuple[Scope, str, str], tuple[int, int]] = field(default_factory=dict)
     tags: dict[bytes, Tag] = field(default_factory=dict)
     pairs: dict[Pair, int] = field(default_factory=dict)
@@ -243,6 +244,9 @@ class TwinItemReads:
 
     def policy(self, scope: Scope) -> PolicyHistory | None:
         return self.tables.policies.get(scope)
+
+    def paused_us(self, owner: str) -> int:
+        return self.tables.paused.get(owner, 0)
 
     def usage(self, scope: Scope, session_id: str, at_us: int) -> Usage:
         spans = (("session", session_id), ("hour", str(at_us // HOUR_US)))

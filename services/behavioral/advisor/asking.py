@@ -24,8 +24,8 @@ from aico_memory.stores.behavioral.port import BehavioralStore
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.advisor.finding import IDS, NEWEST, Finder, Found, Library
 from services.behavioral.advisor.insights import insights_page
-from services.behavioral.advisor.recording import answer_of
-from services.behavioral.advisor.sealing import opened, opened_suggestion, opened_vector, profile_of
+from services.behavioral.advisor.recording import answer_of, open_message
+from services.behavioral.advisor.sealing import opened, opened_vector, profile_of
 from services.behavioral.advisor.telling import DETAIL, LINES, acceptance_of, item, profile_message
 
 
@@ -66,17 +66,12 @@ class Asking:
         return answer_of(found.answer)
 
     def _suggestions(self, event: Event, ports: Ports) -> Message:
-        page = outcomes_pb2.SuggestionsPage()
+        now_us = self._clock.now_us()
         with self._store.reading() as rows:
-            found = rows.open_suggestions(event.user)
+            # What is over is recorded as expired when the job comes by, or the user's next suggestion.
+            found = [one for one in rows.open_suggestions(event.user) if one.expires_us > now_us]
             sealer = self._reader(event.user)
-        for one in found:
-            words = opened_suggestion(one, sealer)
-            page.suggestions.add(
-                status="open", suggestion_id=one.suggestion_id, type=one.type, value=words.get("value", ""),
-                reason=words.get("reason", ""), created_us=one.created_us, expires_us=one.expires_us,
-            )  # fmt: skip
-        return page
+        return outcomes_pb2.SuggestionsPage(suggestions=[open_message(one, sealer) for one in found])
 
     def _profile(self, event: Event, ports: Ports) -> Message:
         with self._store.reading() as rows:

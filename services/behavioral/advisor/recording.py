@@ -80,16 +80,20 @@ class Recorder:
         message, user = event.message, event.user
         checked_type(message.type)
         suggestion_id = message.suggestion_id or f"s{derive_id(event.event_id, 'suggestion').hex[-12:]}"
-        told = outcomes_pb2.Suggestion(
-            suggestion_id=suggestion_id, type=message.type, value=message.value, reason=message.reason
-        )
         if not rows.user(user).behavioral:
-            told.status = NO_CONSENT
-            return told
+            return outcomes_pb2.Suggestion(
+                status=NO_CONSENT, suggestion_id=suggestion_id, type=message.type, value=message.value, reason=message.reason
+            )
         self._expire(rows, rows.open_suggestions(user), event)
         decided = rows.outcomes_of_suggestion(user, suggestion_id)
-        standing = rows.open_suggestion(user, suggestion_id)
-        if standing is None and not decided:
+        standing, sealer = rows.open_suggestion(user, suggestion_id), self._sealer_of(user)
+        if standing is None and decided:
+            last = opened(decided[-1], sealer)
+            return outcomes_pb2.Suggestion(
+                status=last.outcome, suggestion_id=suggestion_id, type=last.type, value=last.value, reason=last.reason,
+                created_us=last.created_us,
+            )  # fmt: skip
+        if standing is None:
             self._check_types(rows, user, message.type)
             created_us = message.created_us or event.occurred_us
             expires_us = message.expires_us or created_us + self._settings.open_days * DAY_US
@@ -102,13 +106,10 @@ class Recorder:
                 "evidence": checked_texts(message.evidence, "evidence", MAX_EVIDENCE_CHARACTERS),
                 "tags": checked_texts(message.tags, "tags", MAX_TAG_CHARACTERS),
             }
-            body = self._sealer_of(user).seal(json.dumps(words).encode(), suggestion_context(user, suggestion_id))
+            body = sealer.seal(json.dumps(words).encode(), suggestion_context(user, suggestion_id))
             standing = OpenSuggestion(user, suggestion_id, message.type, created_us, expires_us, body)
             rows.put_suggestion(standing)
-        told.status = OPEN if standing is not None else decided[-1].outcome
-        told.created_us = standing.created_us if standing is not None else decided[-1].created_us
-        told.expires_us = standing.expires_us if standing is not None else 0
-        return told
+        return open_message(standing, sealer)
 
     def decide(self, rows: BehavioralRows, event: Event) -> Message:
         """A `DecideSuggestion`: the outcome of an open suggestion, or another one of a suggestion decided before.
@@ -145,24 +146,28 @@ class Recorder:
     def delete(self, rows: BehavioralRows, event: Event) -> Message:
         """A `DeleteOutcomes`: gone, and the profile is what the others say. NotFound where one is not there."""
         message, user = event.message, event.user
-        records = rows.outcomes(user)
+        records, suggestions = rows.outcomes(user), [one.suggestion_id for one in rows.open_suggestions(user)]
         if message.all:
             rows.delete_outcomes(user, [one.number for one in records])
-            for suggestion in rows.open_suggestions(user):
-                rows.close_suggestion(user, suggestion.suggestion_id)
+            for suggestion_id in suggestions:
+                rows.close_suggestion(user, suggestion_id)
             rows.delete_profile(user)
-            return outcomes_pb2.DeletedOutcomes(deleted=len(records))
+            return outcomes_pb2.DeletedOutcomes(deleted=len(records) + len(suggestions))
         wanted = set(message.ids)
         named = [one for one in records if wanted & {f"o{one.number}", one.suggestion_id}]
-        known = {f"o{one.number}" for one in named} | {one.suggestion_id for one in named}
+        shown = wanted.intersection(suggestions)
+        known = shown.union(f"o{one.number}" for one in named).union(one.suggestion_id for one in named)
         if unknown := sorted(wanted - known):
-            raise NotFound(f"The user has no outcome {unknown[0]!r}")
-        sealer = self._sealer_of(user)
-        rows.delete_outcomes(user, [one.number for one in named])
-        left = [opened(one, sealer) for one in rows.outcomes(user)]
-        profile = folded(left, self._settings.profile, profile_of(rows, user, sealer))
-        put_profile(rows, user, profile, sealer, event.occurred_us)
-        return outcomes_pb2.DeletedOutcomes(deleted=len(named), left=len(left))
+            raise NotFound(f"The user has no outcome and no open suggestion {unknown[0]!r}")
+        for suggestion_id in shown:
+            rows.close_suggestion(user, suggestion_id)
+        if named:
+            sealer = self._sealer_of(user)
+            rows.delete_outcomes(user, [one.number for one in named])
+            left = [opened(one, sealer) for one in rows.outcomes(user)]
+            profile = folded(left, self._settings.profile, profile_of(rows, user, sealer))
+            put_profile(rows, user, profile, sealer, event.occurred_us)
+        return outcomes_pb2.DeletedOutcomes(deleted=len(named) + len(shown), left=len(records) - len(named))
 
     def expire_overdue(self, rows: BehavioralRows, event: Event, now_us: int) -> int:
         """Record everybody's open suggestions whose time has passed; how many."""
@@ -218,6 +223,15 @@ def _standing(rows: BehavioralRows, event: Event) -> outcomes_pb2.OutcomeResult 
 def answer_of(answer: bytes) -> outcomes_pb2.OutcomeResult:
     """The answer that an event got when it was applied."""
     return outcomes_pb2.OutcomeResult.FromString(answer)
+
+
+def open_message(found: OpenSuggestion, sealer: Sealer) -> outcomes_pb2.Suggestion:
+    """An open suggestion as its user sees it."""
+    words = opened_suggestion(found, sealer)
+    return outcomes_pb2.Suggestion(
+        status=OPEN, suggestion_id=found.suggestion_id, type=found.type, value=words.get("value", ""),
+        reason=words.get("reason", ""), created_us=found.created_us, expires_us=found.expires_us,
+    )  # fmt: skip
 
 
 def _from_suggestion(suggestion: OpenSuggestion, sealer: Sealer) -> Outcome:

@@ -21,7 +21,7 @@ from aico_memory.ids import derive_id
 from aico_memory.stores.semantic.port import SemanticTransaction
 from aico_memory.stores.semantic.sleep_port import SleepJob, SleepReads
 from services.semantic.sleep.evolving import EVOLUTION, HISTORY
-from services.semantic.sleep.stepping import READ_ONLY, Stepping, Taken
+from services.semantic.sleep.stepping import HELD, Stepping, Taken
 
 # What each topic of the schedule runs.
 JOBS: Final = {"rehearse": (names.REHEARSAL,), "evolve": (names.DECAY, EVOLUTION), "cleanup": (names.VARIANTS, HISTORY)}
@@ -105,7 +105,7 @@ class SleepJobs:
         transaction.finish_sleep_job(job.event_id)
         if not job.firing_id:
             return
-        failed = [one for one in job.errors if one != READ_ONLY]
+        failed = [one for one in job.errors if one not in HELD]
         finished = sleep_pb2.JobFinished(
             firing_id=job.firing_id, outcome="failed" if failed else "done", at_us=event.occurred_us, detail=told(job)
         )

@@ -113,7 +113,7 @@ class Retelling:
         summary = message.summary
         if before is None or not summary.text or not _may_be_told(before, event.user, message.basis):
             return
-        if self._policy(transaction, before.scope).read_only:
+        if self._policy(transaction, before.scope).read_only or transaction.paused_us(before.owner):
             # A night asks again.
             return
         at_us = event.occurred_us

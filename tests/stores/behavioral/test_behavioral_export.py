@@ -6,7 +6,7 @@ import pytest
 
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedProfile
 from aico_memory.domain.behavioral.evidence import Cell, Wish
-from aico_memory.domain.behavioral.records import Evolution, UserState
+from aico_memory.domain.behavioral.records import Evolution, SkillStanding, UserState
 from aico_memory.errors import WrongKey
 from aico_memory.stores.behavioral.port import SECTIONS, pages
 from aico_memory.stores.behavioral.sql_store import FILE, SqlBehavioralStore
@@ -67,6 +67,20 @@ def test_the_export_of_one_user_holds_nothing_of_another(store):
     rows = read(store, lambda rows: list(pages(rows, "bob", ("", ()), 100)))
     assert len(rows) == 15
     assert {key[0] for _, key, _ in rows} == {"bob"}
+
+
+def test_the_export_tells_which_skills_are_put_aside(store):
+    fill(store)
+
+    def skills():
+        return [record for section, _, record in read(store, lambda rows: list(pages(rows, "ann", ("", ()), 100)))
+                if section == "skill"]  # fmt: skip
+
+    assert skills() == [SkillStanding(STATE, archived=False)]
+    write(store, lambda rows: rows.archive_skill("ann", "short", 40))
+    assert skills() == [SkillStanding(STATE, archived=True)]
+    write(store, lambda rows: rows.archive_skill("ann", "short", None))
+    assert skills() == [SkillStanding(STATE, archived=False)]
 
 
 def test_rows_are_counted_by_kind(store):

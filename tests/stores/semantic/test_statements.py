@@ -73,6 +73,21 @@ def test_a_policy_keeps_its_versions(store):
     assert store.policy(BEN) is None
 
 
+def test_a_pause_is_one_persons_and_holds_until_it_is_ended(store):
+    assert store.paused_us("alice") == 0
+    with store.transaction() as transaction:
+        transaction.pause("alice", 7)
+        assert transaction.paused_us("alice") == 7
+    assert (store.paused_us("alice"), store.paused_us("ben")) == (7, 0)
+    with store.transaction() as transaction:
+        transaction.pause("alice", 9)
+        transaction.pause("ben", 0)
+    assert store.paused_us("alice") == 9
+    with store.transaction() as transaction:
+        transaction.pause("alice", 0)
+    assert store.paused_us("alice") == 0
+
+
 def test_an_explanation_comes_back_whole_and_to_its_scope_only(store):
     outcome = Outcome(
         memory_id(1), "profile", "assert", "home_city", 0.4, 0.7, (1.0, 0.0, 0.5, 0.0),

@@ -123,6 +123,20 @@ def test_feedback_without_a_request_goes_to_the_latest_selection_of_its_skill(co
     assert bucket.bucket == selected.bucket
 
 
+def test_a_request_that_is_not_there_any_more_lends_a_thumb_its_situation_and_no_use(consenting):
+    """Of a selection that was deleted nothing but the situation of the skill's latest use is known."""
+    consenting.select(request_id="gone")
+    standing = consenting.select(request_id="standing", time_of_day="evening")
+    consenting.feedback("", -1, request_id="standing")
+    consenting.publish(behavioral_pb2.DeleteSelections(user_id="ann", request_id="gone"))
+    consenting.feedback(standing.skill_id, 1, request_id="gone")
+    with consenting.store.reading() as rows:
+        (_, thumb), use = rows.feedback_of("ann"), rows.trajectory("ann", "standing")
+    assert (thumb.request_id, thumb.is_exploration, thumb.bucket) == ("gone", False, standing.bucket)
+    assert (thumb.intent, thumb.time_of_day) == ("question", "evening")
+    assert use.reward == -1
+
+
 def test_feedback_may_name_the_request_instead_of_the_skill(consenting):
     selected = consenting.select(request_id="r1")
     assert consenting.feedback("", request_id="r1").skill_updated

@@ -6,6 +6,7 @@ import uuid
 import pytest
 
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2, sleep_pb2
+from aico_memory.domain.behavioral.situation import bucket_of
 from aico_memory.errors import ConfigurationInvalid, InvalidMessage, NotFound
 from aico_memory.settings import Settings
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
@@ -111,7 +112,11 @@ def test_learning_is_off_until_it_is_switched_on(worker):
     assert (result.status, result.skill_updated, result.new_confidence) == ("no_consent", False, 0.5)
     counts = worker.handlers.status()["rows"]
     assert (counts["skill_states"], counts["posteriors"], counts["preferences"], counts["trajectories"]) == (0, 0, 0, 0)
-    assert not any("far too long" in line for line in worker.export())
+    lines = [json.loads(line) for line in worker.export()]
+    (kept,) = [line for line in lines if line["section"] == "behavioral.feedback"]
+    told = {name: value for name, value in kept.items() if value not in (None, "", 0, False)}
+    assert told.keys() == {"section", "key", "user", "event_id", "status", "new_confidence", "bucket"}
+    assert told["bucket"] == bucket_of("", "", "")
 
 
 def test_consent_taken_back_loses_nothing_that_was_learned(consenting):

@@ -85,6 +85,23 @@ def test_a_user_can_delete_one_outcome_or_everything(advisor):
     assert advisor.outcomes().matching == 0
 
 
+def test_a_user_can_delete_one_open_suggestion_and_the_others_stay(advisor):
+    advisor.record("s1")
+    for name in ("s2", "s3"):
+        advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id=name, type="add_habit", value="swim"))
+    listed = outcomes_pb2.SuggestionsRequest(user_id="ann")
+    with pytest.raises(NotFound):
+        advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["s2", "s77"]))
+    assert len(advisor.ask(listed).suggestions) == 2
+    gone = advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["s2"]))
+    assert (gone.deleted, gone.left) == (1, 1)
+    assert [one.suggestion_id for one in advisor.ask(listed).suggestions] == ["s3"]
+    assert not any("s2" in line for line in advisor.export("ann"))
+    assert advisor.profile().accepted == 1
+    gone = advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["o1", "s3"]))
+    assert (gone.deleted, gone.left) == (2, 0)
+
+
 def test_one_users_outcomes_are_not_anothers(advisor):
     advisor.consent("bob")
     advisor.record("s1")
@@ -127,4 +144,4 @@ def test_words_are_sealed_and_gone_with_the_users_key(tmp_path, monkeypatch):
     # Whoever comes back begins anew, with a key of their own.
     assert advisor.record("s9").outcome_id == "o2"
     assert advisor.profile().outcomes == 1
-    assert advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", all=True)).deleted == 2
+    assert advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", all=True)).deleted == 3, "the open suggestion, too"

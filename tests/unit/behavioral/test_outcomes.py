@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from aico_memory.clock import from_us
 from aico_memory.contracts.v1 import behavioral_pb2, outcomes_pb2, sleep_pb2
 from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.ids import derive_id
@@ -181,11 +182,32 @@ def test_a_suggestion_is_open_until_it_is_decided(advisor):
     (found,) = advisor.outcomes(3).outcomes
     assert (found.value, found.reason, found.tags, found.state_after_json) == ("run", "too early", ["sleep"], '{"runs":0}')
     again = advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="s7", type="add_habit"))
-    assert again.status == "rejected"
+    assert (again.status, again.type, again.value, again.reason) == ("rejected", "add_habit", "run", "too early")
     changed = advisor.publish(outcomes_pb2.DecideSuggestion(user_id="ann", suggestion_id="s7", outcome="accepted"))
     assert changed.status == "revised"
     with pytest.raises(NotFound):
         advisor.publish(outcomes_pb2.DecideSuggestion(user_id="ann", suggestion_id="never", outcome="accepted"))
+
+
+def test_a_suggestion_that_stands_is_answered_in_its_own_words_whatever_is_said_under_its_id(advisor):
+    def made(**fields):
+        return advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="s7", **fields))
+
+    first = made(type="add_habit", value="run", reason="you sleep badly")
+    assert made(type="remove_task", value="laundry", reason="it is Sunday") == first
+    advisor.publish(outcomes_pb2.DecideSuggestion(user_id="ann", suggestion_id="s7", outcome="accepted"))
+    again = made(type="remove_task", value="laundry", reason="it is Sunday")
+    assert (again.status, again.type, again.value, again.reason) == ("accepted", "add_habit", "run", "you sleep badly")
+    assert (again.created_us, again.expires_us) == (first.created_us, 0)
+
+
+def test_a_suggestion_whose_time_has_passed_is_no_longer_listed_before_any_job_has_come_by(advisor):
+    listed = outcomes_pb2.SuggestionsRequest(user_id="ann")
+    made = advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="s1", type="add_habit", value="run"))
+    advisor.clock.set(from_us(made.expires_us - 1))
+    assert [one.suggestion_id for one in advisor.ask(listed).suggestions] == ["s1"]
+    advisor.clock.set(from_us(made.expires_us))
+    assert advisor.ask(listed).suggestions == []
 
 
 def test_a_suggestion_without_an_answer_expires_with_the_weekly_job(advisor):

@@ -137,17 +137,29 @@ def test_beyond_the_limit_the_least_valuable_skills_are_archived_and_base_ones_l
 def crowded(store, folder, skills=14):
     """A person beyond the limit, with so many skills of their own that they never used and four that they have judged."""
     limited = {"behavioral": {"library": {"bytes_per_user": 10_000, "archive_at_once": 2}}}
-    worker = Worker(store, folder, Settings.model_validate(limited))
-    worker.consent()
+    roomy, worker = Worker(store, folder), Worker(store, folder, Settings.model_validate(limited))
+    roomy.consent()
     for skill in ("concise_response", "casual_chat", "detailed_explanation", "summarize_key_points"):
-        worker.feedback(skill, 1)
-    made = [own_skill(worker, template=f"{number} " + "Answer in rhyme. " * 60).skill_id for number in range(skills)]
+        roomy.feedback(skill, 1)
+    made = [own_skill(roomy, template=f"{number} " + "Answer in rhyme. " * 60).skill_id for number in range(skills)]
+    worker.count = roomy.count
     return worker, made
 
 
 def size(worker, user="ann"):
     with worker.store.reading() as rows:
         return rows.size_of(user)
+
+
+def test_the_export_tells_that_a_base_skill_is_put_aside(worker):
+    def exported():
+        lines = [json.loads(line) for line in worker.export("ann")]
+        return {one["skill_id"]: one["archived"] for one in lines if one["section"] == "behavioral.skill"}
+
+    worker.feedback("casual_chat", -1)
+    assert exported() == {"casual_chat": False}
+    change(worker, "casual_chat", "archive")
+    assert exported() == {"casual_chat": True}
 
 
 def archived(worker):
@@ -182,6 +194,22 @@ def test_what_is_archived_frees_room_and_own_skills_that_were_never_used_go_firs
     worker.handlers.close()
 
 
+@pytest.mark.parametrize("kind", ["twin", "sql"])
+def test_skills_that_are_made_keep_within_the_limit_without_any_thumb_and_the_one_just_made_stays(kind, tmp_path):
+    store = MemoryBehavioralStore() if kind == "twin" else SqlBehavioralStore.open(tmp_path / "b", None)
+    worker = Worker(store, tmp_path)
+    for number in range(100):
+        made = own_skill(worker, template=f"{number:03}" + "短" * 3997)
+        assert made.status == "accepted"
+    assert size(worker) <= worker.settings.behavioral.library.bytes_per_user
+    aside = archived(worker)
+    assert aside and made.skill_id not in aside
+    assert change(worker, aside[0], "restore").status == "accepted"
+    assert aside[0] not in archived(worker)
+    assert size(worker) <= worker.settings.behavioral.library.bytes_per_user
+    worker.handlers.close()
+
+
 def test_versions_of_before_put_no_skill_aside(tmp_path):
     worker, (made,) = crowded(MemoryBehavioralStore(), tmp_path, skills=1)
     for number in range(12):
@@ -197,6 +225,29 @@ def test_a_new_version_keeps_the_name_and_the_conditions_that_it_does_not_say(wo
     assert (list(changed.intents), list(changed.sentiments)) == (["creative"], ["positive"])
     elsewhere = own_skill(worker, made.skill_id, name="", intents=["casual"], template="Answer in a limerick.")
     assert (list(elsewhere.intents), list(elsewhere.sentiments)) == (["casual"], []), "stated conditions are all there are"
+
+
+@pytest.mark.parametrize("condition", ["intents", "sentiments", "times_of_day"])
+def test_conditions_are_labels_and_not_without_number(worker, condition):
+    with pytest.raises(InvalidMessage, match="33"):
+        own_skill(worker, **{condition: [f"name{number}" for number in range(33)]})
+    with pytest.raises(InvalidMessage, match="65 characters"):
+        own_skill(worker, **{condition: ["n" * 65]})
+    assert archived(worker) == [] and not any("name1" in line for line in worker.export())
+
+
+def test_the_largest_skills_there_can_be_are_listed_in_one_answer(worker):
+    def names(count, length):
+        return [f"{number:02}" + "𐐨" * (length - 2) for number in range(count)]
+
+    for number in range(100):
+        own_skill(
+            worker, name="𐐨" * 128, template=f"{number:02}" + "𐐨" * 3998, intents=names(32, 64), sentiments=names(32, 64),
+            topics=names(8, 200),
+        )  # fmt: skip
+    page = worker.ask(SKILLS)
+    assert sum(one.type == "user_created" for one in page.skills) == 100
+    assert page.ByteSize() < worker.settings.bus.reply_bytes
 
 
 def test_a_given_id_that_a_user_does_not_have_makes_no_skill(worker):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2
 from aico_memory.errors import NotFound
-from tests.unit.behavioral.worker import START_US
+from tests.unit.behavioral.worker import START_US, of_type
 
 DAY_US = 86_400_000_000
 
@@ -49,6 +49,20 @@ def test_without_consent_nothing_is_kept_and_what_was_kept_can_be_deleted(worker
     assert exported(worker) == ["first"]
     assert record(worker, "") == "deleted"
     assert exported(worker) == [None]
+
+
+def test_deleting_an_answer_is_audited_as_deleting_a_selection_is_and_recording_one_is_not(consenting):
+    consenting.select(request_id="r1")
+
+    def audited(text):
+        message = behavioral_pb2.RecordResponse(user_id="ann", request_id="r1", response_text=text)
+        return [(one.action, json.loads(one.detail_json)) for one in of_type(
+            consenting.apply(consenting.event(message)), bus_pb2.AuditEvent
+        )]  # fmt: skip
+
+    assert audited("384,400 km") == []
+    assert audited("") == [("response_deleted", {"responses": 1})]
+    assert audited("") == [], "there was none any more"
 
 
 def test_the_answer_of_an_unknown_request_or_of_another_user_is_refused(consenting):
