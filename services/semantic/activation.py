@@ -41,7 +41,7 @@ class Activation:
         self._give_way()
         message, tags = event.message, self._figures.tags
         used = [id_bytes(memory_id) for memory_id in dict.fromkeys(message.memory_ids)]
-        scopes = readable(self._identity.names(event.user))
+        scopes = readable(self._identity.names(event.user), message.group_id, message.project_id)
         at_us = message.at_us or event.occurred_us
         changing = [scope for scope in scopes if not self._policy(transaction, scope).read_only]
         memories = [one for one in transaction.outlined(used, scopes) if one.kind == RECORD or one.scope in changing]
