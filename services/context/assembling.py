@@ -19,6 +19,7 @@ from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.items import ContextItem
 from aico_memory.domain.context.mood import REQUEST, Mood, Said, mood_of
 from aico_memory.domain.context.plan import BEHAVIORAL, MODEL, SEMANTIC, WORKING, Plan, plan_context
+from aico_memory.domain.formation.claimed_time import zone_of
 from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.language.detection import certain_language
 from aico_memory.domain.language.small_talk import small_talk
@@ -260,15 +261,18 @@ class Assembling:
         return items, [*inactive, *repeated, *weak, *crowded]
 
     def _fit(self, request: context_pb2.ContextRequest, plan: Plan, items: list[ContextItem]) -> Fitted:
-        fitted = self._fitted(request, plan, items)
+        fitted = self._fitted(request, plan, items, hot_share=self._settings.hot.share)
         if not (plan.figures.by_time and plan.candidates):
             return fitted
         # What did not fit was cut by rank; what stays is told in the order of time, the answer first.
         told = sorted(fitted.items, key=lambda item: (not item.answers, item.valid_from_us or item.said_at_us))
-        again = self._fitted(request, plan, told)
+        # What stays fits: in another order nothing of it may be cut.
+        again = self._fitted(request, plan, told, hot_share=1.0)
         return replace(again, dropped=(*fitted.dropped, *again.dropped))
 
-    def _fitted(self, request: context_pb2.ContextRequest, plan: Plan, items: Sequence[ContextItem]) -> Fitted:
+    def _fitted(
+        self, request: context_pb2.ContextRequest, plan: Plan, items: Sequence[ContextItem], *, hot_share: float
+    ) -> Fitted:
         settings = self._settings
         return fit(
             items,
@@ -277,7 +281,9 @@ class Assembling:
             count=self._count,
             item_share=settings.item_share,
             short_tokens=settings.short_tokens,
-            hot_share=settings.hot.share,
+            hot_share=hot_share,
+            least_score=settings.short_score,
+            zone=zone_of(request.zone),
         )
 
     def _tell(

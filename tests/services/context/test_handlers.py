@@ -136,6 +136,12 @@ def test_a_context_stays_within_items_and_tokens_counted_by_the_model_s_tokenize
     assert small.tokenizer == "sentence-transformers/all-MiniLM-L6-v2"
 
 
+def test_days_in_the_block_are_those_of_the_zone_that_the_question_names(handlers: ContextHandlers, tiers: Tiers) -> None:
+    tiers.say("My bicycle is red")
+    assert "2025-10-09" in context(handlers, "bicycle").text
+    assert "2025-10-08" in context(handlers, "bicycle", zone="Pacific/Pago_Pago").text
+
+
 def test_small_talk_searches_nothing(handlers: ContextHandlers, tiers: Tiers, link: TwinLink) -> None:
     tiers.say("My bicycle is red")
     tiers.say("I went to the market", turn=True)
