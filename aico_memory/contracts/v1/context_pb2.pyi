@@ -932,6 +932,7 @@ class Around(_message.Message):
     FOUND_FIELD_NUMBER: _builtins.int
     SETTLED_FIELD_NUMBER: _builtins.int
     UNKNOWN_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
     settled: _builtins.int
     """Global sequence through which the answer knows everything."""
     @_builtins.property
@@ -940,16 +941,21 @@ class Around(_message.Message):
     def unknown(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids under which whoever asks has no memory."""
 
+    @_builtins.property
+    def cut(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids whose memories did not fit into the answer; fewer ids at once do."""
+
     def __init__(
         self,
         *,
         found: _abc.Iterable[Global___AroundOne] | None = ...,
         settled: _builtins.int = ...,
         unknown: _abc.Iterable[_builtins.str] | None = ...,
+        cut: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["found", b"found", "settled", b"settled", "unknown", b"unknown"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "found", b"found", "settled", b"settled", "unknown", b"unknown"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
