@@ -101,11 +101,13 @@ def verify_links(
     user: User = "me",
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Memories looked at.")] = 1000,
     repair: Annotated[bool, typer.Option("--repair", help="Bring all of the user's memories up to date first.")] = False,
+    in_group: Group = None,
+    project: Project = None,
 ) -> None:
     """Follow the links between memories and what was said, and name those that lead nowhere."""
     face = face_of(context)
     with face.client() as client:
-        found = client.verify_links(user, limit, repair)
+        found = client.verify_links(user, limit, repair, in_group, project)
     face.show(found, lambda data: _print_links(face, data))
 
 

@@ -170,17 +170,23 @@ class ContextVerbs:
         )
         return unified_shape(await self._session.ask(request, user))
 
-    async def verify_links(self, user_id: str, limit: int = 1000, repair: bool = False) -> VerifiedLinks:
+    async def verify_links(
+        self, user_id: str, limit: int = 1000, repair: bool = False, group_id: Name = None, project_id: Name = None
+    ) -> VerifiedLinks:
         """Follow the links between a user's memories and what was said, of at most `limit` memories.
 
-        With `repair` all of them are brought up to date before, as by `update_index`, and `repaired` tells what that did. A
-        proof whose message is gone stays: nobody can say it anew, and what rests on it is still believed.
+        Looked at are the user's own scope and the group and project that are named, whatever became of a memory. With
+        `repair` all of them are brought up to date before, as by `update_index`, and `repaired` tells what that did. A proof
+        whose message is gone stays: nobody can say it anew, and what rests on it is still believed.
         """
         user = self._session.user(user_id)
-        request = context_pb2.VerifyLinksRequest(user_id=user, limit=checked_count(limit, "limit", MAX_CHECKED))
+        request = context_pb2.VerifyLinksRequest(
+            user_id=user, limit=checked_count(limit, "limit", MAX_CHECKED), group_id=optional_text(group_id, "group_id"),
+            project_id=optional_text(project_id, "project_id"),
+        )  # fmt: skip
         if not checked_flag(repair, "repair"):
             return verified_shape(await self._session.ask(request, user))
-        repaired = await self.update_index(user_id)
+        repaired = await self.update_index(user_id, (), group_id, project_id)
         found = verified_shape(await self._session.ask(request, user))
         found["repaired"] = repaired
         return found

@@ -81,9 +81,11 @@ class SynchronousContext:
         """One search over all layers."""
         return self._run(self._client.query_unified(query, user_id, layers, top_k, group_id, project_id))
 
-    def verify_links(self: _Face, user_id: str, limit: int = 1000, repair: bool = False) -> VerifiedLinks:
+    def verify_links(
+        self: _Face, user_id: str, limit: int = 1000, repair: bool = False, group_id: Name = None, project_id: Name = None
+    ) -> VerifiedLinks:
         """Follow the links between a user's memories and what was said; with `repair`, mend them first."""
-        return self._run(self._client.verify_links(user_id, limit, repair))
+        return self._run(self._client.verify_links(user_id, limit, repair, group_id, project_id))
 
     def update_index(
         self: _Face, user_id: str, memory_ids: Sequence[str] = (), group_id: Name = None, project_id: Name = None

@@ -6,7 +6,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2
@@ -23,10 +23,15 @@ log = get_logger(__name__)
 
 
 def memories_used(event: Event, memory_ids: Sequence[str], strong_ids: Sequence[str], at_us: int) -> OutgoingRecord:
-    """Says that the answer to a question used these memories, and which of them matched well; one a question."""
+    """Says that the answer to a question used these memories, and which of them matched well; one a question.
+
+    They are the user's own, of the group and project that the question names, or global.
+    """
+    asked: Any = event.message
     used = semantic_pb2.MemoriesUsed(
-        user_id=event.user, memory_ids=memory_ids, strong_ids=strong_ids, request_id=str(event.event_id), at_us=at_us
-    )
+        user_id=event.user, memory_ids=memory_ids, strong_ids=strong_ids, request_id=str(event.event_id), at_us=at_us,
+        group_id=asked.group_id, project_id=asked.project_id,
+    )  # fmt: skip
     used_id = derive_id(event.event_id, "used")
     return make_record(used, event_id=used_id, occurred_us=at_us, user=event.user, causation_id=event.event_id)
 

@@ -156,7 +156,10 @@ class ContextSettings(Section):
         description="Who tells the kind of a question. model: the language model, where one is configured and answers in time.",
     )
     understanding_ms: int = Field(
-        default=400, ge=10, le=60_000, description="Milliseconds of the deadline for a language model; then the rules answer."
+        default=400,
+        ge=10,
+        le=60_000,
+        description="Milliseconds for a language model, of which at most half of the deadline; then the rules answer.",
     )
     hypotheses: int = Field(default=2, ge=1, le=5, description="Made-up answers of one question.")
     least_confidence: float = Field(default=0.5, ge=0, le=1, description="Items that are less certain are left out.")

@@ -18,10 +18,10 @@ from aico_memory.domain.context.diversity import Dropped, capped, diversified, e
 from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.items import ContextItem
 from aico_memory.domain.context.mood import REQUEST, Mood, Said, mood_of
-from aico_memory.domain.context.plan import BEHAVIORAL, MODEL, SEMANTIC, WORKING, Plan, plan_context
+from aico_memory.domain.context.plan import BEHAVIORAL, MODEL, SEMANTIC, WORKING, Plan
+from aico_memory.domain.formation.claimed_time import zone_of
 from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.language.detection import certain_language
-from aico_memory.domain.language.small_talk import small_talk
 from aico_memory.domain.retrieval.budget import ELLIPSIS, Count, Fitted, fit
 from aico_memory.errors import NotFound
 from aico_memory.models.token_counter import TokenCounter
@@ -31,9 +31,9 @@ from aico_memory.settings.context import ContextSettings
 from services.context import questions
 from services.context.caching import Answers, AtHand, HotTiers, Ticket
 from services.context.material import Material, hot_items, material_of, readable_turns, still_said
+from services.context.planning import Planning
 from services.context.tables import ReadingTables
 from services.context.tiers import Asked, Stopwatch, TierHealth, Tiers
-from services.context.understanding import Reading, Understanding
 
 # Of a tier that was not asked: it has nothing to vouch for.
 NOT_ASKED = 1 << 62
@@ -70,7 +70,7 @@ class Assembling:
 
     def __init__(
         self, link: LinkPort, settings: ContextSettings, tables: ReadingTables, counter: TokenCounter, health: TierHealth,
-        answers: Answers, hot: HotTiers, clock: Clock, courtesy: Courtesy, understanding: Understanding,
+        answers: Answers, hot: HotTiers, clock: Clock, courtesy: Courtesy, planning: Planning,
     ) -> None:  # fmt: skip
         self._link = link
         self._settings = settings
@@ -81,7 +81,7 @@ class Assembling:
         self._hot = hot
         self._clock = clock
         self._courtesy = courtesy
-        self._understanding = understanding
+        self._planning = planning
         self._count: Count = counter.count
         words: LanguageTable = tables.words
         self._function_words = frozenset().union(*words.function_words.values(), ("user", "users", "s"))
@@ -98,7 +98,7 @@ class Assembling:
             del answer.timings[:]
             answer.timings.extend(timings(watch))
             return Assembled(answer, kept.items)
-        plan = self._plan(event, request, watch)
+        plan = self._planning.plan(event, request, watch, self._total(event))
         asked = self._ask(event, request, plan, watch, ticket)
         started = monotonic()
         chosen, dropped = self._choose(request, plan, asked.material)
@@ -134,19 +134,6 @@ class Assembling:
         allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
         return total_time(self._settings.deadline_ms, allowance)
 
-    def _plan(self, event: Event, request: context_pb2.ContextRequest, watch: Stopwatch) -> Plan:
-        started = monotonic()
-        gate = small_talk(request.query, self._tables.phrases.values())
-        watch.note("gate", started)
-        started = monotonic()
-        reading = Reading() if gate else self._understanding.read(event, request.query, watch)
-        intent = "general" if gate else reading.intent or self._tables.routing.intent(request.query)
-        parts = () if gate or self._settings.parts < 2 else self._tables.routing.parts(request.query, self._settings.parts)
-        dated = bool(request.as_of_us or request.known_as_of_us)
-        plan = plan_context(request.query, gate, intent, parts, self._settings, dated=dated)
-        watch.note("route", started)
-        return replace(plan, passages=reading.passages, read_by=reading.read_by, missed=reading.missed)
-
     def _ask(self, event: Event, request: context_pb2.ContextRequest, plan: Plan, watch: Stopwatch, ticket: Ticket) -> _Asked:
         settings = self._settings
         total = self._total(event)
@@ -168,7 +155,7 @@ class Assembling:
             )
             question = questions.candidates_question(
                 request, plan, scopes, hypotheses, settings.hot if hot is None else None,
-                max(1.0, self._embed_ms(total, reserve)), self._clock.now_us(),
+                max(1.0, self._embed_ms(total - watch.elapsed(), reserve)), self._clock.now_us(),
             )  # fmt: skip
             asked = tiers.ask(SEMANTIC, SEMANTIC, question, request.user_id)
             # It is on its way before the others are made: the link's thread would wait for its turn at each of its steps.
@@ -233,9 +220,9 @@ class Assembling:
             now_us=now_us,
         )
 
-    def _embed_ms(self, total: float, reserve: float) -> float:
-        """A model that did not answer last time is given no more than a probe."""
-        share = (total - reserve) * self._settings.embed_share
+    def _embed_ms(self, left: float, reserve: float) -> float:
+        """Of the time that is left; a model that did not answer last time is given no more than a probe."""
+        share = (left - reserve) * self._settings.embed_share
         return min(share, self._settings.probe_ms) if self._health.missed(MODEL) else share
 
     def _choose(self, request: context_pb2.ContextRequest, plan: Plan, material: Material) -> tuple[list[ContextItem], Dropped]:
@@ -260,15 +247,18 @@ class Assembling:
         return items, [*inactive, *repeated, *weak, *crowded]
 
     def _fit(self, request: context_pb2.ContextRequest, plan: Plan, items: list[ContextItem]) -> Fitted:
-        fitted = self._fitted(request, plan, items)
+        fitted = self._fitted(request, plan, items, hot_share=self._settings.hot.share)
         if not (plan.figures.by_time and plan.candidates):
             return fitted
         # What did not fit was cut by rank; what stays is told in the order of time, the answer first.
         told = sorted(fitted.items, key=lambda item: (not item.answers, item.valid_from_us or item.said_at_us))
-        again = self._fitted(request, plan, told)
+        # What stays fits: in another order nothing of it may be cut.
+        again = self._fitted(request, plan, told, hot_share=1.0)
         return replace(again, dropped=(*fitted.dropped, *again.dropped))
 
-    def _fitted(self, request: context_pb2.ContextRequest, plan: Plan, items: Sequence[ContextItem]) -> Fitted:
+    def _fitted(
+        self, request: context_pb2.ContextRequest, plan: Plan, items: Sequence[ContextItem], *, hot_share: float
+    ) -> Fitted:
         settings = self._settings
         return fit(
             items,
@@ -277,7 +267,9 @@ class Assembling:
             count=self._count,
             item_share=settings.item_share,
             short_tokens=settings.short_tokens,
-            hot_share=settings.hot.share,
+            hot_share=hot_share,
+            least_score=settings.short_score,
+            zone=zone_of(request.zone),
         )
 
     def _tell(

@@ -15,7 +15,7 @@ from aico_memory.domain.context.deadlines import total_time
 from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.plan import SEMANTIC
 from aico_memory.domain.retrieval.budget import ELLIPSIS
-from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.errors import InvalidMessage, NotFound, TooLarge
 from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
@@ -29,7 +29,9 @@ from services.context.tiers import Stopwatch, TierHealth, Tiers
 DEPTHS = ("search", "timeline", "detail")
 _DAY_US = 86_400_000_000
 _COUNTED = 100_000
-# Unknown ids that an error names.
+# Of what a query finds not everything fits into one answer.
+_CUT = "around: too_large"
+# Ids that an error names.
 _NAMED = 3
 
 
@@ -51,7 +53,7 @@ class Disclosing:
     def disclose(self, event: Event) -> context_pb2.Disclosed:
         """Raises InvalidMessage for an unknown depth, where nothing says what is meant, and for what would not be heeded.
 
-        NotFound where any of the ids is of no memory that whoever asks may see.
+        NotFound where any of the ids is of no memory that whoever asks may see, TooLarge where not all of them fit.
         """
         request: context_pb2.DiscloseRequest = event.message
         _check(request)
@@ -110,6 +112,12 @@ class Disclosing:
             else:
                 if request.memory_ids and around.unknown:
                     raise NotFound(f"The user has no memory {', '.join(around.unknown[:_NAMED])}")
+                if request.memory_ids and around.cut:
+                    raise TooLarge(
+                        f"{len(around.cut)} of the memories do not fit into one answer: {', '.join(around.cut[:_NAMED])}",
+                        "Ask in several steps.",
+                    )
+                answer.degraded.extend([_CUT] * bool(around.cut))
                 settled = None if settled is None else min(settled, around.settled)
                 records = [one.record for one in around.found]
                 for one in around.found:

@@ -15,6 +15,7 @@ from aico_memory.stores.sql.twin import MemoryConsumerState
 from services.context.assembling import Assembling
 from services.context.caching import Answers, HotTiers, Watch, watched_topics
 from services.context.disclosing import Disclosing
+from services.context.planning import Planning
 from services.context.searching import Searching
 from services.context.tables import load_reading_tables
 from services.context.tiers import TierHealth
@@ -81,10 +82,8 @@ def build(ports: Ports) -> ContextHandlers:
     # Before any question comes: one connection brings both, in the order in which the broker sent them.
     heard = ports.link.subscribe(watched_topics(), watch.hear)
     ports.link.on_connect = watch.forget
-    understanding = Understanding(ports.link, settings, health)
-    assembling = Assembling(
-        ports.link, settings, tables, counter, health, answers, hot, ports.clock, ports.courtesy, understanding
-    )
+    planning = Planning(settings, tables, Understanding(ports.link, settings, health))
+    assembling = Assembling(ports.link, settings, tables, counter, health, answers, hot, ports.clock, ports.courtesy, planning)
     reports = UseReports(
         ports.link, ports.clock, settings.feedback_queue, settings.full_score, settings.feedback_ms, ports.courtesy.give_way
     )

@@ -122,14 +122,14 @@ def readable_turns(
 ) -> list[working_pb2.StoredMessage]:
     """Messages of the scopes that are asked about, said by the time that is asked about, oldest first.
 
-    What was said in a group or project is read there alone, by its author as well.
+    What was said in a group or project is read there alone, by its author as well; what names both was said in the group.
     """
     at_us, known_us = getattr(request, "as_of_us", 0), getattr(request, "known_as_of_us", 0)
     latest_us = min(at_us or OPEN, known_us or OPEN)
     return [
         message
         for message in (page.messages if page is not None else ())
-        if message.group_id in ("", request.group_id) and message.project_id in ("", request.project_id)
+        if (message.group_id == request.group_id if message.group_id else message.project_id in ("", request.project_id))
         if (message.said_at_us or message.received_at_us) <= latest_us
     ]
 

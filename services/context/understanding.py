@@ -16,6 +16,8 @@ from services.context.tiers import Stopwatch, TierHealth, Tiers
 LANGUAGE_MODEL, RULES = "language_model", "rules"
 # Questions whose reading is at hand: it depends on nothing that is remembered, and each costs a part of the budget.
 _AT_HAND = 500
+# Of the time that is left: the memories are to be asked for as well.
+_SHARE = 0.5
 
 
 class Reading(NamedTuple):
@@ -40,8 +42,9 @@ class Understanding:
         self._known: OrderedDict[str, Reading] = OrderedDict()
         self._lock = threading.Lock()
 
-    def read(self, event: Event, query: str, watch: Stopwatch) -> Reading:
-        """Within `context.understanding_ms`; what the model cannot say in time the rules say, and the answer tells why."""
+    def read(self, event: Event, query: str, watch: Stopwatch, total: float) -> Reading:
+        """Within `context.understanding_ms`, and half of what is left of `total`, the milliseconds for the whole answer; what
+        the model cannot say in time the rules say, and the answer tells why."""
         if not self._by_model and not self._passages:
             return Reading()
         with self._lock:
@@ -49,11 +52,9 @@ class Understanding:
             if known is not None:
                 self._known.move_to_end(query)
                 return known
-        settings = self._settings
-        tiers = Tiers(
-            self._link, self._health, watch, total=watch.elapsed() + settings.understanding_ms, reserve=0.0,
-            probe=settings.probe_ms,
-        )  # fmt: skip
+        settings, spent = self._settings, watch.elapsed()
+        within = min(settings.understanding_ms, max(0.0, total - spent) * _SHARE)
+        tiers = Tiers(self._link, self._health, watch, total=spent + within, reserve=0.0, probe=settings.probe_ms)
         question = extraction_pb2.UnderstandRequest(event_id=event.event_id.bytes, query=query, passages=self._passages)
         asked = tiers.ask(LANGUAGE_MODEL, LANGUAGE_MODEL, question, event.user)
         found: extraction_pb2.Understanding | None = tiers.take(asked)

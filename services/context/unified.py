@@ -10,11 +10,11 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import zip_longest
 
 from aico_memory.contracts.envelope import Event
-from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.deadlines import total_time
 from aico_memory.domain.context.matching import share_of_words
 from aico_memory.domain.context.plan import BEHAVIORAL, SEMANTIC, WORKING
-from aico_memory.domain.memory import record_of
+from aico_memory.domain.memory import STATUSES, record_of
 from aico_memory.errors import InvalidMessage
 from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
@@ -27,9 +27,13 @@ from services.context.tables import ReadingTables
 from services.context.tiers import Stopwatch, TierHealth, Tiers
 
 LAYERS = ("L0", "L1", "L2")
-# Messages of working memory that are looked through, and memories of one page.
-_MESSAGES, _PAGE = 500, 200
+# Messages of working memory of one page, of which a search looks through one and a check of links some, and memories of one.
+_MESSAGES, _PAGES, _PAGE = 500, 20, 200
 RESTS_ON, MADE = "rests_on", "made"
+# Not all that working memory holds was looked through.
+PARTIAL = f"{WORKING}: partial"
+# Where others speak, too.
+_SHARED = (envelope_pb2.SCOPE_KIND_GROUP, envelope_pb2.SCOPE_KIND_PROJECT, envelope_pb2.SCOPE_KIND_GLOBAL)
 
 
 class Unified:
@@ -71,10 +75,11 @@ class Unified:
             answer.degraded.extend(found.degraded)
         page: working_pb2.MessagePage | None = tiers.take(said)
         messages = readable_turns(page, request)
-        held = {message.event_id for message in messages} if page is not None else None
-        memory_hits = [_memory_hit(hit, held) for hit in remembered]
+        held = {message.event_id for message in page.messages} if page is not None else set[bytes]()
+        whole = page is not None and _is_all(page)
+        memory_hits = [_memory_hit(hit, held, whole) for hit in remembered]
         message_hits: Sequence[context_pb2.UnifiedHit] = ()
-        missed = [WORKING] if page is None else []
+        missed = [WORKING] if page is None else [PARTIAL] if not whole and {"L0", "L1"}.intersection(layers) else []
         if "L0" in layers:
             said_hits = self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
             message_hits, told = self._with_records(said_hits, request, tiers)
@@ -92,23 +97,26 @@ class Unified:
         return answer
 
     def verify(self, event: Event) -> context_pb2.VerifiedLinks:
-        """Follow the links of a user's memories, page by page, as far as time and `limit` reach."""
+        """Follow the links of a user's memories and of those of the group and project named, whatever became of them, page by
+        page, as far as time and `limit` reach."""
         request: context_pb2.VerifyLinksRequest = event.message
         user, watch, answer = request.user_id, Stopwatch(), context_pb2.VerifiedLinks()
         tiers = self._tiers(event, watch)
-        page: working_pb2.MessagePage | None = tiers.take(
-            tiers.ask(WORKING, WORKING, working_pb2.ReadMessages(user_id=user, limit=_MESSAGES), user)
-        )
+        said, known = self._said(tiers, user)
         # What was said in a group or project has its record there.
-        held = {one.event_id: (one.group_id, one.project_id) for one in (page.messages if page is not None else ())}
-        known = page is not None
+        held = {one.event_id: (one.group_id, one.project_id) for one in said}
+        named = (request.group_id, request.project_id)
+        scopes = [one for one in questions.readable_scopes(user, *named) if one.kind != envelope_pb2.SCOPE_KIND_GLOBAL]
+        every = semantic_pb2.SearchFilters(statuses=STATUSES)
         left, after, recorded = request.limit or self._settings.search_limit, "", set[str]()
         while left > 0:
-            asked = semantic_pb2.ListMemories(user_id=user, limit=min(left, _PAGE), after=after)
+            asked = semantic_pb2.ListMemories(
+                user_id=user, limit=min(left, _PAGE), after=after, scopes=scopes, filters=every
+            )  # fmt: skip
             found: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "list", asked, user))
             if found is None:
                 return answer
-            known = self._follow(answer, found.records, held, recorded, tiers, user) and known
+            known = self._follow(answer, found.records, held, recorded, tiers, user, named) and known
             left -= max(1, len(found.records))
             after = found.next
             if not after:
@@ -125,9 +133,24 @@ class Unified:
         answer.complete = not after and known
         return answer
 
+    def _said(self, tiers: Tiers, user: str) -> tuple[list[working_pb2.StoredMessage], bool]:
+        """What working memory holds, and whether that is all of it."""
+        said: list[working_pb2.StoredMessage] = []
+        before = b""
+        for _ in range(_PAGES):
+            asked = working_pb2.ReadMessages(user_id=user, limit=_MESSAGES, before_event_id=before)
+            page: working_pb2.MessagePage | None = tiers.take(tiers.ask(WORKING, WORKING, asked, user))
+            if page is None:
+                return said, False
+            said += page.messages
+            if _is_all(page):
+                return said, True
+            before = page.messages[0].event_id
+        return said, False
+
     def _follow(
         self, answer: context_pb2.VerifiedLinks, records: Iterable[semantic_pb2.MemoryRecord],
-        held: Container[bytes], recorded: set[str], tiers: Tiers, user: str,
+        held: Container[bytes], recorded: set[str], tiers: Tiers, user: str, named: tuple[str, str],
     ) -> bool:  # fmt: skip
         """Whether it could be told of all their links where they lead."""
         ends: list[bytes] = []
@@ -137,7 +160,7 @@ class Unified:
             recorded.add(record.memory_id)
             ends += [source.event_id for source in record.sources if len(source.event_id) == 16]
         elsewhere = [end for end in dict.fromkeys(ends) if end not in held and not recorded.intersection(_left_by(end))]
-        gone, unknown = map(set, self._absent(elsewhere, tiers, user))
+        gone, unknown = map(set, self._absent(elsewhere, tiers, user, named))
         answer.sound += sum(end not in gone and end not in unknown for end in ends)
         answer.dangling.extend(context_pb2.LayerLink(layer="L0", id=_text(end), what=RESTS_ON) for end in gone)
         return not unknown
@@ -210,13 +233,22 @@ class Unified:
         )
 
 
-def _memory_hit(hit: semantic_pb2.SearchHit, held: Container[bytes] | None) -> context_pb2.UnifiedHit:
-    """`held`: the messages that are still there; None where nobody says which."""
+def _is_all(page: working_pb2.MessagePage) -> bool:
+    """Whether there is nothing before the page's messages."""
+    return not page.messages or not (page.cut or len(page.messages) >= _MESSAGES)
+
+
+def _memory_hit(hit: semantic_pb2.SearchHit, held: Container[bytes], whole: bool) -> context_pb2.UnifiedHit:
+    """`held`: the user's messages that are known to be there, and whether these are `whole`: all there are.
+
+    Of what somebody else may have said nobody tells whether it is still there.
+    """
     record = hit.record
+    told = whole and record.scope.kind not in _SHARED
     links = [
         context_pb2.LayerLink(
-            layer="L0", id=_text(source.event_id), what=RESTS_ON, unknown=held is None,
-            present=held is not None and source.event_id in held,
+            layer="L0", id=_text(source.event_id), what=RESTS_ON, present=source.event_id in held,
+            unknown=not told and source.event_id not in held,
         )
         for source in record.sources
     ]  # fmt: skip

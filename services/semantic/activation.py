@@ -41,7 +41,7 @@ class Activation:
         self._give_way()
         message, tags = event.message, self._figures.tags
         used = [id_bytes(memory_id) for memory_id in dict.fromkeys(message.memory_ids)]
-        scopes = readable(self._identity.names(event.user))
+        scopes = readable(self._identity.names(event.user), message.group_id, message.project_id)
         at_us = message.at_us or event.occurred_us
         open_to_writing = scopes if not transaction.paused_us(event.user) else ()
         changing = [scope for scope in open_to_writing if not self._policy(transaction, scope).read_only]

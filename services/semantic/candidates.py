@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
@@ -13,14 +13,14 @@ import numpy as np
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
-from aico_memory.domain.formation.entities import Gazetteer, extract_entities
-from aico_memory.domain.graph.traversal import Reached, walk
-from aico_memory.domain.memory import RECORD, Condition, Evidence, Memory, Scope, View, admits, conditions, record_of
+from aico_memory.domain.formation.entities import Gazetteer
+from aico_memory.domain.memory import RECORD, Condition, Evidence, Memory, Scope, View, conditions, record_of
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import SemanticStore
 from aico_memory.stores.semantic.retrieval_port import RetrievalReads, Sources
 from services.semantic.at_hand import AtHand, at_hand
+from services.semantic.connecting import Connecting
 from services.semantic.convert import (
     history_of,
     id_bytes,
@@ -34,8 +34,6 @@ from services.semantic.convert import (
 from services.semantic.direct_recall import NEAR, NOTHING, DirectRecall, Recalled, speaking_of
 from services.semantic.outlived import outlived
 
-# Best matches from which relations are followed, and how many items may be reached.
-_STARTS, _REACHED = 5, 20
 # Candidates between which likeness is told (the rest is far from any context), and first matches of each question that may
 # answer it though words of it are left open.
 _COMPARED, _LEADING = 60, 3
@@ -101,7 +99,7 @@ class CandidateAnswers:
         self._retrieval = retrieval
         self._ranker = ranker
         self._recall = recall
-        self._gazetteer = gazetteer
+        self._connecting = Connecting(store, retrieval, gazetteer)
         self._identity = identity
         self._clock = clock
         # Global sequence through which everything is applied and indexed.
@@ -134,12 +132,15 @@ class CandidateAnswers:
         answer.language = aside.recalled.language
         answer.timings.add(stage="facts", milliseconds=aside.milliseconds)
         started = time.perf_counter()
-        self._graph(answer, request, scopes, view, ranked, found)
+        self._connecting.connect(answer, request, scopes, _asked_of(view), ranked, found)
         answer.timings.add(stage="graph", milliseconds=_since(started))
+        # First what the answer may not lack, however large everything else is.
+        first = [*aside.recalled.memories]
         if request.hot:
             kept = aside.at_hand or at_hand(self._retrieval, request, scopes, _asked_of(view), now_us)
-            found.update((memory.memory_id, memory) for memory in kept.hot)
+            first += kept.hot
             kept.tell(answer)
+        found = {**{memory.memory_id: memory for memory in first}, **found}
         started = time.perf_counter()
         self._tell(answer, list(found.values()), ranked, view)
         answer.timings.add(stage="records", milliseconds=_since(started))
@@ -149,7 +150,8 @@ class CandidateAnswers:
         return answer
 
     def around(self, event: Event) -> context_pb2.Around:
-        """Memories with their changes, creation first, and what was said around them; unknown ids are named."""
+        """Memories with their changes, creation first, and what was said around them; unknown ids are named, and so are
+        those that do not fit into the answer."""
         request: context_pb2.AroundRequest = event.message
         settled = self._vouched()
         scopes = scopes_of(request.scopes, event.user, self._identity.names(event.user))
@@ -160,7 +162,7 @@ class CandidateAnswers:
         values = {one.memory.memory_id: one for one in self._store.known(ids, scopes)}
         unknown = [id_text(one) for one in wanted.keys() - set(ids)]
         answer, room = context_pb2.Around(settled=settled, unknown=sorted(unknown)), _ANSWER_BYTES
-        for memory in memories:
+        for place, memory in enumerate(memories):
             record = record_message(memory, evidence[memory.memory_id])
             reading = values.get(memory.memory_id)
             if reading is not None:
@@ -172,6 +174,7 @@ class CandidateAnswers:
             )  # fmt: skip
             room -= one.ByteSize()
             if room < 0 and answer.found:
+                answer.cut.extend(map(id_text, ids[place:]))
                 break
             answer.found.append(one)
         return answer
@@ -251,41 +254,6 @@ class CandidateAnswers:
         if among:
             aside.recalled = self._recall.recall(request, names, scopes, now_us, self._ignored, among, before)
         aside.milliseconds += _since(started)
-
-    def _graph(
-        self, answer: context_pb2.Candidates, request: context_pb2.CandidatesRequest, scopes: Sequence[Scope], view: View,
-        ranked: Ranked, found: dict[bytes, Memory],
-    ) -> None:  # fmt: skip
-        questions = " ".join(request.questions[:1])
-        entities = extract_entities(questions, self._gazetteer, ranked.language)
-        answer.entities.extend(entities)
-        reached: dict[bytes, tuple[int, str]] = {}
-        if request.hub and entities:
-            for scope in scopes:
-                for known in self._store.mentioning(scope, entities, _REACHED):
-                    reached.setdefault(known.memory.memory_id, (0, ""))
-                    found.setdefault(known.memory.memory_id, known.memory)
-        if request.hops and ranked.lists:
-            starts = [ranked.memories[key].memory_id for key, _, _ in ranked.lists[0][:_STARTS]]
-            # Items that were made of the leading records stand for them in the graph.
-            for one in self._walk(starts, request, scopes, found):
-                reached.setdefault(one.memory_id, (one.hops, one.by.type))
-        asked = _asked_of(view)
-        for memory_id, (hops, relation) in reached.items():
-            if memory_id in found and admits(asked, found[memory_id]):
-                answer.reached.add(memory_id=id_text(memory_id), hops=hops, relation=relation)
-
-    def _walk(
-        self, starts: Sequence[bytes], request: context_pb2.CandidatesRequest, scopes: Sequence[Scope],
-        found: dict[bytes, Memory],
-    ) -> Iterable[Reached]:  # fmt: skip
-        hops, types = min(request.hops, 4), tuple(request.relations)
-        ways = walk(starts, lambda memory_id: self._store.relations([memory_id]), hops, types, _REACHED)
-        missing = [one.memory_id for one in ways if one.memory_id not in found]
-        seen = {known.memory.memory_id: known.memory for known in self._store.known(missing, scopes)}
-        found.update(seen)
-        # What lies in another scope is not there.
-        return [one for one in ways if one.memory_id in found]
 
     def _tell(self, answer: context_pb2.Candidates, memories: Sequence[Memory], ranked: Ranked, view: View) -> None:
         sources = self._retrieval.sources_of(

@@ -138,10 +138,11 @@ def test_a_broken_rule_names_its_field(fields: dict[str, str], named: str) -> No
         (a_message(zone="Mars/X"), "Message.zone 'Mars/X' is no IANA zone"),
         (a_message(zone="../../etc/passwd"), "is no IANA zone"),
         (working_pb2.Turn(user_id="ada", interaction_id="i", zone="Mars/X"), "Turn.zone 'Mars/X' is no IANA zone"),
+        (context_pb2.ContextRequest(user_id="ada", query="q", zone="Mars/X"), "ContextRequest.zone 'Mars/X' is no IANA zone"),
     ],
 )
 def test_a_text_that_is_none_of_those_allowed_is_refused_where_it_is_made_and_where_it_arrives(
-    message: working_pb2.Message | working_pb2.Turn, named: str
+    message: working_pb2.Message | working_pb2.Turn | context_pb2.ContextRequest, named: str
 ) -> None:
     with pytest.raises(InvalidMessage, match=re.escape(named)):
         envelope.make_record(message, event_id=ID, occurred_us=5, user="ada")

@@ -932,6 +932,7 @@ class Around(_message.Message):
     FOUND_FIELD_NUMBER: _builtins.int
     SETTLED_FIELD_NUMBER: _builtins.int
     UNKNOWN_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
     settled: _builtins.int
     """Global sequence through which the answer knows everything."""
     @_builtins.property
@@ -940,16 +941,21 @@ class Around(_message.Message):
     def unknown(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids under which whoever asks has no memory."""
 
+    @_builtins.property
+    def cut(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids whose memories did not fit into the answer; fewer ids at once do."""
+
     def __init__(
         self,
         *,
         found: _abc.Iterable[Global___AroundOne] | None = ...,
         settled: _builtins.int = ...,
         unknown: _abc.Iterable[_builtins.str] | None = ...,
+        cut: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["found", b"found", "settled", b"settled", "unknown", b"unknown"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "found", b"found", "settled", b"settled", "unknown", b"unknown"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1132,7 +1138,7 @@ class LayerLink(_message.Message):
     present: _builtins.bool
     """The other end was found; false: it has expired, or was forgotten."""
     unknown: _builtins.bool
-    """Nobody answered for the other end: `present` says nothing."""
+    """Nobody answered for the other end, or it lies beyond what could be looked through: `present` says nothing."""
     def __init__(
         self,
         *,
@@ -1227,18 +1233,25 @@ class VerifyLinksRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     limit: _builtins.int
     """Memories looked at."""
+    group_id: _builtins.str
+    """Their memories as well as the user's own."""
+    project_id: _builtins.str
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         limit: _builtins.int = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_id", b"group_id", "limit", b"limit", "project_id", b"project_id", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1259,6 +1272,7 @@ class VerifiedLinks(_message.Message):
     sound: _builtins.int
     """To an event that is still in working memory, or that has its record."""
     complete: _builtins.bool
+    """All memories of the user's own scope and of those named were looked at, and all that working memory holds of the user's."""
     @_builtins.property
     def dangling(self) -> _containers.RepeatedCompositeFieldContainer[Global___LayerLink]:
         """To an event of which nothing is left."""

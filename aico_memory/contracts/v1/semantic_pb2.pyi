@@ -1275,9 +1275,14 @@ class MemoriesUsed(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     AT_US_FIELD_NUMBER: _builtins.int
     STRONG_IDS_FIELD_NUMBER: _builtins.int
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PROJECT_ID_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     request_id: _builtins.str
     at_us: _builtins.int
+    group_id: _builtins.str
+    """What the question named: memories of that group and project were used as well as the user's own."""
+    project_id: _builtins.str
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -1292,10 +1297,12 @@ class MemoriesUsed(_message.Message):
         request_id: _builtins.str = ...,
         at_us: _builtins.int = ...,
         strong_ids: _abc.Iterable[_builtins.str] | None = ...,
+        group_id: _builtins.str = ...,
+        project_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "memory_ids", b"memory_ids", "request_id", b"request_id", "strong_ids", b"strong_ids", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "group_id", b"group_id", "memory_ids", b"memory_ids", "project_id", b"project_id", "request_id", b"request_id", "strong_ids", b"strong_ids", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

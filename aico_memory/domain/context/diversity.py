@@ -58,16 +58,16 @@ def once_each(
 ) -> tuple[list[ContextItem], Dropped]:
     """Of what says the same only one, given best first.
 
-    The same words of one speaker count once (`same_words`). A record whose words an item
-    that was made of it repeats (a share of at least `covered`), or several that match
-    better do together, gives way (`said_by_item`), and so does an item of which a record says no less and which the
-    question's answer does not need, where the item is the worse match of the two.
+    The same words of one speaker count once (`same_words`), those of items once for each time at which they held. A record
+    whose words an item that was made of it repeats (a share of at least `covered`), or several that match better do
+    together, gives way (`said_by_item`), and so does an item of which a record says no less and which the question's answer
+    does not need, where the item is the worse match of the two.
     Words in `ignored` (folded function words) say nothing.
     """
     kept, dropped = [], Dropped()
-    seen: set[tuple[str, tuple[str, ...]]] = set()
+    seen: set[tuple[str, int, tuple[str, ...]]] = set()
     for item in items:
-        key = (item.speaker if item.raw else "", folded_words(item.text))
+        key = (item.speaker if item.raw else "", _period(item), folded_words(item.text))
         if key in seen and not item.anchored:
             dropped.append((item.id, "same_words"))
         else:
@@ -75,6 +75,11 @@ def once_each(
             kept.append(item)
     gone = _repeated(kept, covered, ignored)
     return [item for item in kept if item.id not in gone], [*dropped, *gone.items()]
+
+
+def _period(item: ContextItem) -> int:
+    """Which of the times it is at which the same was true: "lives in Porto" before Lisbon, and again; 0: what is so."""
+    return 0 if item.raw or item.status == "active" else item.valid_from_us or item.said_at_us
 
 
 def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: float, most: int) -> list[ContextItem]:

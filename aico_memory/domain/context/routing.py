@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from aico_memory.domain.context.each_named import NOUN_CAPITALS, each_named, tokens_by
 from aico_memory.domain.language.tables import fold
 
 INTENTS = ("factual", "temporal", "causal", "entity_profile", "preference", "general")
@@ -68,6 +69,8 @@ class Routing:
     upcoming: re.Pattern[str]
     # The question behind a clause that stands before it without a comma.
     behind_clause: re.Pattern[str]
+    # Words and what ties them, by language; of those in which a capital tells a name.
+    tied_names: Mapping[str, re.Pattern[str]]
 
     def intent(self, question: str) -> str:
         """One of `INTENTS`."""
@@ -110,6 +113,12 @@ class Routing:
         said = [" ".join(part.split()).strip(" ,.") for part in found]
         parts = list(dict.fromkeys(part for part in said if _letters(part) >= LEAST_PART))
         return tuple(parts[:most]) if len(parts) > 1 and most > 1 else ()
+
+    def of_each(self, question: str, language: str, most: int) -> tuple[str, ...]:
+        """The question about each of the 2 … `most` entities that it names together; () where it names no two, or `most` is
+        less than 2."""
+        tokens = self.tied_names.get(language)
+        return each_named(question, tokens, self.opening.fullmatch, most) if tokens is not None and most > 1 else ()
 
     def _asks(self, clause: str, cut: re.Match[str]) -> bool:
         """Whether what stands before a cut is a question by itself."""
@@ -182,6 +191,11 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
             rf"\s+(?!{_alternatives([fold(tie) for tie in ties])})\S+\s+\S.*?"
             rf"(?:{_alternatives([fold(word) for table in tables.values() for word in table.behind_clause])})"
         ),
+        tied_names={
+            code: tokens_by(_alternatives([tie for tie in table.conjunctions if not tie.endswith("+")]))
+            for code, table in tables.items()
+            if code not in NOUN_CAPITALS
+        },
     )
 
 

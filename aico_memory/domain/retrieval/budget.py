@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 
-from aico_memory.domain.context.items import SHORT, ContextItem, changed
+from aico_memory.domain.context.items import FULL, SHORT, ContextItem, changed
 from aico_memory.domain.retrieval.formatting import format_block, format_line
 
 ELLIPSIS = "…"
@@ -36,13 +37,16 @@ def fit(
     item_share: float = 0.5,
     short_tokens: int | None = None,
     hot_share: float = 1.0,
+    least_score: float = math.inf,
+    zone: tzinfo = UTC,
 ) -> Fitted:
     """The best items (given best first) whose block has at most `max_tokens` by `count`, in their order.
 
     An item longer than its share of the tokens is shortened rather than dropped, but never to less than `LEAST_TEXT`;
     one that is shown in short has at most `short_tokens`. What is hot has `hot_share` of the tokens, and as large a share of
-    the places is held for it, however little it matches; beyond its tokens it is left out, beyond its places it competes. What
-    answers the question is there because it was asked for, and takes none of that share.
+    the places is held for it, however little it matches. Beyond its tokens it is left out, unless it scores `least_score` at
+    least, and beyond its places it competes. What answers the question, or matches so well that it is shown in full, is there
+    because it was asked for, and takes none of that share. Days are those of the zone.
     """
     lines: dict[str, str] = {}
     sizes: dict[str, int] = {}
@@ -51,7 +55,7 @@ def fit(
     def size_of(item: ContextItem) -> int:
         if item.id not in sizes:
             most = share if item.detail != SHORT or short_tokens is None else min(share, short_tokens)
-            lines[item.id], sizes[item.id] = _line(item, most, count)
+            lines[item.id], sizes[item.id] = _line(item, most, count, zone)
         return sizes[item.id]
 
     dropped: list[tuple[str, str]] = []
@@ -59,11 +63,13 @@ def fit(
     left_out: set[int] = set()
     room, places = int(max_tokens * hot_share), math.ceil(max_items * hot_share)
     for at, item in enumerate(items):
-        if not item.hot or item.anchored or item.answers:
+        if not item.hot or item.anchored or item.answers or item.detail == FULL:
             continue
         if size_of(item) > room:
-            left_out.add(at)
-            dropped.append((item.id, "hot_share"))
+            # To be hot as well costs no match its place among the others.
+            if item.score < least_score:
+                left_out.add(at)
+                dropped.append((item.id, "hot_share"))
             continue
         room -= sizes[item.id]
         if len(held) < places:
@@ -104,15 +110,15 @@ def shorten(text: str, limit: int, count: Count) -> str:
     return text[:low].rstrip() + ELLIPSIS
 
 
-def _line(item: ContextItem, limit: int, count: Count) -> tuple[str, int]:
+def _line(item: ContextItem, limit: int, count: Count, zone: tzinfo) -> tuple[str, int]:
     """The item's line, of a shortened text where it has more than `limit` tokens, and its tokens."""
     most = LETTERS_PER_TOKEN * max(limit, LEAST_TEXT)
     text = item.text if len(item.text) <= most else item.text[:most].rstrip() + ELLIPSIS
-    line = format_line(item, text)
+    line = format_line(item, text, zone)
     size = count(line)
     if size <= limit:
         return line, size
-    line = format_line(item, shorten(text, max(LEAST_TEXT, count(text) - (size - limit)), count))
+    line = format_line(item, shorten(text, max(LEAST_TEXT, count(text) - (size - limit)), count), zone)
     return line, count(line)
 
 

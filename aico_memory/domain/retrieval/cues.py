@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aico_memory.domain.retrieval.tokens import fold
+from aico_memory.domain.retrieval.wall_clock import wall_clock
 
 _DAY_US = 86_400_000_000
 # A day has 25 hours where the clocks go back.
@@ -50,6 +51,8 @@ class DateCue:
     days: frozenset[int] = frozenset()
     # Or an interval [from, until) in Unix microseconds, where it names a time from where it stands; (0, 0): none.
     span: tuple[int, int] = (0, 0)
+    # IANA zone of days, months and years; "": UTC.
+    zone: str = ""
     # The question names nothing else: what was said in the month is meant, not what may be told of it later.
     alone: bool = field(default=False, compare=False)
 
@@ -155,7 +158,10 @@ def joined(tables: Sequence[CueTable]) -> TimeCues:
 
 
 def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """For each moment 0 or 1: said in a named month or year (or just after), and said on a named day (or just after)."""
+    """For each moment 0 or 1: said in a named month or year (or just after), and said on a named day (or just after).
+
+    By the wall clock of the cue's zone: what was said after midnight is of the new day there.
+    """
     nothing = np.zeros(len(said_at_us), dtype=np.float32)
     if not cue:
         return nothing, nothing
@@ -166,7 +172,7 @@ def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArr
         tail = DAYS_AFTER * _DAY_US if day else 0
         told = ((said_at_us >= start) & (said_at_us < end + tail)).astype(np.float32)
         return told, told if day else nothing
-    moments = said_at_us.astype("datetime64[us]")
+    moments = wall_clock(said_at_us, cue.zone).astype("datetime64[us]")
     months = moments.astype("datetime64[M]").astype(np.int64)
     days = (moments.astype("datetime64[D]") - moments.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1
     year, month = months // 12 + 1970, months % 12 + 1

@@ -16,6 +16,7 @@ class Made(NamedTuple):
     said_at_us: int
     valid_from_us: int
     valid_until_us: int
+    memory_id: bytes = b""
 
 
 def over_since(said_at_us: int, made: Sequence[Made], at_us: int) -> int:

@@ -85,6 +85,8 @@ def read_question(
     date, named = tables.cues.date_of(text), named_time(text, language, tables.calendars, asked)
     if not date and any(named.span):
         date = replace(date, span=named.span)
+    if date and asked.zone:
+        date = replace(date, zone=asked.zone)
     if date and not _content(tables.cues.beside_dates(bare, named.phrases), language, ignored):
         # "What did we do in July?" asks for what was said then, not for what speaks of July.
         found, date = [word for word in found if word.weight < 1.0], replace(date, alone=True)

@@ -26,7 +26,7 @@ SELECT e.at_us, e.event_id, e.method, e.memory_id, e.confidence, e.role, e.said_
 FROM json_each(?) j CROSS JOIN evidence e ON e.memory_id = unhex(j.value) WHERE e.method <> 'replay'
 """
 _MADE = """
-SELECT e.event_id, m.status, m.said_at_us, m.valid_from_us, m.valid_until_us
+SELECT e.event_id, m.status, m.said_at_us, m.valid_from_us, m.valid_until_us, m.memory_id
 FROM json_each(?) j CROSS JOIN evidence e ON e.event_id = unhex(json_extract(j.value, '$[0]'))
     AND e.memory_id <> unhex(json_extract(j.value, '$[1]'))
 CROSS JOIN memory m ON m.memory_id = e.memory_id

@@ -45,7 +45,7 @@ class TwinRetrieval:
         for event_id, memory_id in sorted(proofs):
             one = tables.memories[tables.keys[memory_id]]
             if event_id in event_ids and one.kind != RECORD and one.scope in scopes:
-                made = Made(one.status, one.said_at_us, one.valid_from_us, one.valid_until_us)
+                made = Made(one.status, one.said_at_us, one.valid_from_us, one.valid_until_us, memory_id)
                 found.setdefault(event_id, []).append(made)
         return found
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aico_memory.contracts.v1 import context_pb2, outcomes_pb2, semantic_pb2, working_pb2
-from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.errors import InvalidMessage, NotFound, TooLarge
 from aico_memory.models.token_counter import token_counter
 from services.context.handlers import ContextHandlers
 from tests.services.context.held import Held
@@ -136,6 +136,25 @@ def test_long_term_memory_that_is_away_is_named_once(handlers: ContextHandlers, 
     link.answers[semantic_pb2.SemanticQuery] = link.answers[context_pb2.AroundRequest] = None
     request = context_pb2.DiscloseRequest(user_id=USER, depth="detail", query="bicycle")
     assert list(ask(handlers, request, allowed_ms=200).degraded) == ["semantic"]
+
+
+def test_memories_for_which_there_is_no_room_are_told_to_be_missing_and_named_ones_are_asked_for_again(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink
+) -> None:
+    said = [memory_id(tiers.say(f"My bicycle number {number} is red")) for number in range(5)]
+
+    def crowded(message: Any, user: str) -> context_pb2.Around:
+        whole = tiers.around(message, user)
+        told, left = whole.found[:2], whole.found[2:]
+        return context_pb2.Around(settled=whole.settled, found=told, cut=[one.record.memory_id for one in left])
+
+    link.answers[context_pb2.AroundRequest] = crowded
+    for _ in range(2):
+        found = disclosed(handlers, "timeline", query="bicycle")
+        assert (len(found.items), list(found.degraded), found.cached) == (2, ["around: too_large"], False)
+    with pytest.raises(TooLarge, match="3 of the memories"):
+        disclosed(handlers, "detail", memory_ids=said)
+    assert len(disclosed(handlers, "detail", memory_ids=said[:2]).items) == 2
 
 
 def test_without_long_term_memory_nothing_is_disclosed_and_it_is_named(handlers: ContextHandlers, link: TwinLink) -> None:

@@ -136,6 +136,12 @@ def test_a_context_stays_within_items_and_tokens_counted_by_the_model_s_tokenize
     assert small.tokenizer == "sentence-transformers/all-MiniLM-L6-v2"
 
 
+def test_days_in_the_block_are_those_of_the_zone_that_the_question_names(handlers: ContextHandlers, tiers: Tiers) -> None:
+    tiers.say("My bicycle is red")
+    assert "2025-10-09" in context(handlers, "bicycle").text
+    assert "2025-10-08" in context(handlers, "bicycle", zone="Pacific/Pago_Pago").text
+
+
 def test_small_talk_searches_nothing(handlers: ContextHandlers, tiers: Tiers, link: TwinLink) -> None:
     tiers.say("My bicycle is red")
     tiers.say("I went to the market", turn=True)
@@ -258,11 +264,11 @@ def test_superseded_items_come_only_where_what_was_is_asked_for(handlers: Contex
 
 
 def test_turns_of_a_group_or_project_are_read_there_alone(handlers: ContextHandlers, link: TwinLink) -> None:
+    told = {"mine": {}, "of the choir": {"group_id": "choir"}, "of Apollo": {"project_id": "apollo"}}
+    told["of the tour, to the choir"] = {"group_id": "choir", "project_id": "tour"}
     said = [
         working_pb2.StoredMessage(event_id=new_id(place + 1).bytes, role="user", content=text, said_at_us=5, **scope)
-        for place, (text, scope) in enumerate(
-            [("mine", {}), ("of the choir", {"group_id": "choir"}), ("of Apollo", {"project_id": "apollo"})]
-        )
+        for place, (text, scope) in enumerate(told.items())
     ]
     link.answers[working_pb2.ReadMessages] = lambda message, user: working_pb2.MessagePage(messages=said)
 
@@ -270,7 +276,8 @@ def test_turns_of_a_group_or_project_are_read_there_alone(handlers: ContextHandl
         return {item.text for item in context(handlers, "What was said?", **more).items}
 
     assert turns() == {"mine"}
-    assert turns(group_id="choir") == {"mine", "of the choir"}
+    assert turns(group_id="choir") == {"mine", "of the choir", "of the tour, to the choir"}
+    assert turns(project_id="tour") == {"mine"}
     assert turns(project_id="apollo") == {"mine", "of Apollo"}
     assert turns(group_id="apollo", project_id="choir") == {"mine"}
 

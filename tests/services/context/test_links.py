@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from aico_memory.client.context_shapes import unified_shape
-from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, semantic_pb2, working_pb2
-from aico_memory.errors import InvalidMessage
+from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, semantic_pb2, working_pb2
+from aico_memory.domain.memory import STATUSES
+from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.ids import derive_id
 from services.context.handlers import ContextHandlers
 from tests.services.context.held import Held
@@ -136,3 +137,88 @@ def test_layers_take_turns_since_their_scores_do_not_compare(handlers: ContextHa
     assert [hit.layer for hit in answer.hits] == ["L1", "L0", "L2", "L1", "L0"]
     of_messages = [hit.score for hit in answer.hits if hit.layer == "L0"]
     assert of_messages == sorted(of_messages, reverse=True)
+
+
+def remembered(*sources: uuid.UUID, scope: int = 0, kind: str = "fact") -> Any:
+    """Long-term memory that finds one memory, which rests on these events."""
+    record = semantic_pb2.MemoryRecord(memory_id=str(uuid.UUID(int=9)), kind=kind, text="tea", scope={"kind": scope})
+    for source in sources:
+        record.sources.add(event_id=source.bytes)
+
+    def query(message: Any, user: str) -> semantic_pb2.SemanticMatches:
+        found = semantic_pb2.SemanticMatches(records=[record], model="twin")
+        found.lists.add(retriever="fused", memory_ids=[record.memory_id], scores=[0.5])
+        return found
+
+    return query
+
+
+def test_a_message_beyond_those_that_were_looked_through_is_not_said_to_be_gone(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink
+) -> None:
+    said, old = tiers.say("I like green tea", turn=True), uuid.UUID(int=77)
+    link.answers[semantic_pb2.SemanticQuery] = remembered(said, old)
+
+    def ties(**page: Any) -> tuple[list[tuple[bool, bool]], list[str]]:
+        def read(message: Any, user: str) -> working_pb2.MessagePage:
+            found = tiers.read(message, user)
+            found.MergeFrom(working_pb2.MessagePage(**page))
+            return found
+
+        link.answers[working_pb2.ReadMessages] = read
+        answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L1"]))
+        return [(tie.present, tie.unknown) for hit in answer.hits for tie in hit.links], list(answer.degraded)
+
+    assert ties() == ([(True, False), (False, False)], [])
+    partly = ([(True, False), (False, True)], ["working: partial"])
+    assert ties(cut=True) == partly
+    others = [working_pb2.StoredMessage(event_id=uuid.UUID(int=place).bytes) for place in range(100, 599)]
+    assert ties(messages=others) == partly
+
+
+def test_what_somebody_else_may_have_said_is_not_said_to_be_gone(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink
+) -> None:
+    said = tiers.say("We like green tea", turn=True)
+    link.answers[semantic_pb2.SemanticQuery] = remembered(said, uuid.UUID(int=77), scope=envelope_pb2.SCOPE_KIND_GROUP)
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", layers=["L1"], group_id="choir"))
+    assert [(tie.present, tie.unknown) for hit in answer.hits for tie in hit.links] == [(True, False), (False, True)]
+    assert not answer.degraded
+
+
+def test_links_of_everything_are_followed_and_those_of_the_group_that_is_named(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink
+) -> None:
+    tiers.say("I like green tea", turn=True)
+    assert ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER, group_id="choir", project_id="tour")).complete
+    (asked,) = [message for message, _ in link.asked if isinstance(message, semantic_pb2.ListMemories)]
+    assert list(asked.filters.statuses) == list(STATUSES)
+    assert [(one.kind, one.id) for one in asked.scopes] == [
+        (envelope_pb2.SCOPE_KIND_USER, USER), (envelope_pb2.SCOPE_KIND_GROUP, "choir"),
+        (envelope_pb2.SCOPE_KIND_PROJECT, "tour"),
+    ]  # fmt: skip
+
+
+def test_all_that_working_memory_holds_is_looked_through_or_the_check_is_not_complete(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink
+) -> None:
+    tiers.turns = [tiers.say(f"Tea number {number}", recorded=False) for number in range(1, 4)]
+    place = {event_id.bytes: at for at, event_id in enumerate(tiers.turns)}
+
+    def page(message: Any, user: str) -> working_pb2.MessagePage:
+        until = place[message.before_event_id] if message.before_event_id else len(tiers.turns)
+        found = [working_pb2.StoredMessage(event_id=one.bytes, content="tea") for one in tiers.turns[max(0, until - 1) : until]]
+        return working_pb2.MessagePage(messages=found, cut=until > 1)
+
+    link.answers[working_pb2.ReadMessages] = page
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert ({one.id for one in found.without_record}, found.complete) == ({str(one) for one in tiers.turns}, True)
+
+    def forgetful(message: Any, user: str) -> working_pb2.MessagePage:
+        if message.before_event_id:
+            raise NotFound("No such message")
+        return page(message, user)
+
+    link.answers[working_pb2.ReadMessages] = forgetful
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert ([one.id for one in found.without_record], found.complete) == ([str(tiers.turns[-1])], False)

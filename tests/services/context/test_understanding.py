@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from aico_memory.contracts.v1 import extraction_pb2
+from aico_memory.contracts.v1 import context_pb2, extraction_pb2
 from services.context.handlers import ContextHandlers, build
-from tests.services.context.tiers import Tiers, context, ports, stages
+from tests.services.context.tiers import USER, Tiers, ask, context, ports, stages
 from tests.support.twin_link import TwinLink
 
 QUERY = "Who lives in Rome?"
@@ -86,3 +87,31 @@ def test_a_model_that_does_not_answer_in_time_costs_no_more_than_its_share(make:
     answer = context(make(understanding="model", understanding_ms=50), "Which bicycle is red?")
     assert (answer.intent, answer.understood_by, answer.not_understood) == ("factual", "rules", "deadline_exceeded")
     assert [item.text for item in answer.items] == ["My bicycle is red"] and not answer.degraded
+
+
+def test_what_the_model_takes_is_a_part_of_the_requester_s_own_time(
+    make: Make, tiers: Tiers, link: TwinLink, asked_ms: dict[Any, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late_s = 0.0
+    monkeypatch.setattr("services.context.tiers.monotonic", lambda: monotonic() + late_s)
+
+    def slow(message: Any, user: str) -> extraction_pb2.Understanding:
+        nonlocal late_s
+        late_s = 1.2
+        return extraction_pb2.Understanding(intent="causal", answered_by="local")
+
+    link.answers[extraction_pb2.UnderstandRequest] = slow
+    tiers.say("My bicycle is red")
+    request = context_pb2.ContextRequest(user_id=USER, query="Which bicycle is red?")
+    answer = ask(make(understanding="model", understanding_ms=60_000), request, allowed_ms=3000)
+    assert asked_ms[extraction_pb2.UnderstandRequest] <= 1350
+    assert (answer.intent, len(answer.items)) == ("causal", 1)
+    # Of 2700 ms at least 1200 are gone: the embedding has its share of what is left.
+    assert 0 < tiers.asked[-1].embed_ms <= (2700 - 1200) * 0.6
+
+
+def test_a_question_about_several_that_are_named_is_asked_about_each_as_well(handlers: ContextHandlers, tiers: Tiers) -> None:
+    answer = context(handlers, "What do Anna and Ben do?")
+    assert list(answer.parts) == ["What do Anna do", "What do Ben do"]
+    assert list(tiers.asked[-1].questions) == ["What do Anna and Ben do?", *answer.parts]
+    assert not context(handlers, "What does Anna eat and drink?").parts

@@ -18,8 +18,8 @@ from tests.support.twin_link import TwinLink
 ASKED_US = 1_760_000_000_000_000
 
 
-def asked(user: str, number: int) -> Event:
-    request = context_pb2.ContextRequest(user_id=user, query="tea")
+def asked(user: str, number: int, **named: str) -> Event:
+    request = context_pb2.ContextRequest(user_id=user, query="tea", **named)
     return Event(
         event_id=new_id(ASKED_US + number), topic=topic_of(request).name, user=user, message=request, occurred_us=ASKED_US
     )
@@ -47,6 +47,14 @@ def test_every_answer_is_reported_once_under_its_own_id(link: TwinLink) -> None:
         ("ada", ["a", "b"], str(events[0].event_id)), ("ada", ["b"], str(events[1].event_id)),
         ("ben", ["c"], str(events[2].event_id)),
     ]  # fmt: skip
+
+
+def test_use_names_the_group_and_the_project_of_the_question(link: TwinLink) -> None:
+    reports = UseReports(link, FixedClock(NOW), 100, 0.9, 60_000.0, lambda: None)  # type: ignore[arg-type]
+    reports.note(asked("ada", 0, group_id="team", project_id="boat"), "s", used("a"))
+    reports.close()
+    (one,) = open_all(link.published, semantic_pb2.MemoriesUsed)
+    assert (one.user_id, one.group_id, one.project_id) == ("ada", "team", "boat")
 
 
 def test_what_a_conversation_has_in_mind_is_one_message_with_a_moment_an_answer(link: TwinLink) -> None:

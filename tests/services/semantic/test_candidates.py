@@ -285,8 +285,26 @@ def test_an_answer_is_no_larger_than_the_bus_carries(said: Memory, answers: Cand
     with said.store.transaction() as transaction:
         for known in said.store.known([a_memory(n).memory_id for n in range(1, 10)], [scope]):
             transaction.put_item(replace(known, memory=replace(known.memory, text="tea " + "x" * 1_000_000)), [], 2)
-    assert answers.around(event).ByteSize() < 3_200_000
+    around = answers.around(event)
+    assert around.ByteSize() < 3_200_000
+    assert [one.record.memory_id for one in around.found] + list(around.cut) == ids
+    assert around.cut and not around.unknown
     assert ask(answers, "tea").ByteSize() < 3_200_000
+
+
+def test_what_answers_and_what_is_pinned_is_told_first_where_not_everything_fits(
+    said: Memory, answers: CandidateAnswers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said.say("I live in Leeds.", 0)
+    scope = ADA._replace(id="ana")
+    for number in range(1, 6):
+        put(said.store, number, f"Where do I live {number} " + "x" * 3000, scope)
+    rule = put(said.store, 7, "Never use sudo", scope, kind="constraint", pinned=True, valid_from_us=START)
+    monkeypatch.setattr("services.semantic.candidates._ANSWER_BYTES", 6000)
+    answer = ask(answers, "Where do I live?", hot=True)
+    assert list(answer.degraded) == ["candidates: too_large"]
+    assert [one.memory_id for one in answer.records][:2] == [answer.facts[0].id, rule]
+    assert len(answer.records) == len(answer.traits) == 3
 
 
 def test_a_record_of_which_the_statement_was_replaced_is_told_to_be_over(said: Memory, answers: CandidateAnswers) -> None:

@@ -33,6 +33,16 @@ def test_what_answered_is_published_once_and_an_answer_of_nothing_is_not() -> No
     assert (uses.reported, uses.lost) == (1, 0)
 
 
+def test_use_names_the_group_and_the_project_of_the_question() -> None:
+    link: Any = TwinLink({})
+    uses = RecallUses(link, FixedClock(from_us(START)), 9)
+    asked = context_pb2.RecallRequest(user_id="ada", question="Where?", group_id="team", project_id="boat")
+    uses.note(Event(new_id(START), "recall", "ada", asked), ["m1"])
+    uses.close()
+    used = semantic_pb2.MemoriesUsed.FromString(envelope_pb2.Envelope.FromString(link.published[0].envelope).payload)
+    assert (used.group_id, used.project_id) == ("team", "boat")
+
+
 def test_a_bus_that_is_away_and_too_many_reports_cost_reports_and_no_answer() -> None:
     entered, released = threading.Event(), threading.Event()
 

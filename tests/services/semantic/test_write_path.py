@@ -228,6 +228,28 @@ def test_items_used_together_last_longer_and_are_counted_as_a_pair(worker):
     assert worker.handlers.state.pair_counts(used) == {Pair(*sorted(used)): 1}
 
 
+def test_use_counts_in_the_group_and_the_project_that_the_question_named_and_in_no_other(worker):
+    worker.say("The budget is 500 euros", group_id="team")
+    worker.say("The deadline is on 5 June", project_id="boat")
+    scopes = (scope_of("ada", "team"), scope_of("ada", "", "boat"))
+    told = [one.memory for scope in scopes for one in items(worker, scope)]
+    ids = [str(uuid.UUID(bytes=one.memory_id)) for one in told]
+    assert len(ids) == 2
+
+    def counts():
+        return [one.memory.access_count for scope in scopes for one in items(worker, scope)]
+
+    def use(**named):
+        worker.tell(semantic_pb2.MemoriesUsed(user_id="ben", memory_ids=ids, strong_ids=ids, **named), "ben")
+        return counts()
+
+    assert use() == [0, 0]
+    assert use(group_id="team") == [1, 0]
+    assert use(group_id="team", project_id="boat") == [2, 1]
+    pair = [one.memory_id for one in told]
+    assert worker.handlers.state.pair_counts(pair) == {Pair(*sorted(pair)): 1}
+
+
 def test_the_graph_follows_the_items(worker):
     worker.say("I live in Rome")
     worker.say("I moved to Oslo")

@@ -107,7 +107,9 @@ def test_items_are_found_by_the_events_that_they_rest_on(store, retrieval):
         transaction.add_evidence(evidence_of(4, 1, method="replay"))
     first, second, unknown = (evidence_of(1, event).event_id for event in (1, 2, 3))
     found = retrieval.made_of([first, second, unknown], [ADA])
-    over, holds = Made("superseded", 5, 5, 9), Made("active", 6, 6, a_memory(2).valid_until_us)
+    one, other = a_memory(1), a_memory(2)
+    over = Made("superseded", 5, 5, 9, one.memory_id)
+    holds = Made("active", 6, 6, other.valid_until_us, other.memory_id)
     assert found == {first: [over, holds], second: [holds]}
     assert retrieval.made_of([first], []) == {}
 

@@ -42,7 +42,8 @@ class Recorded:
         self.asked["unified"] = {"top_k": more[3]}
         return {"results": [], "degraded": ["working"]}
 
-    def verify_links(self, user: str, limit: int, repair: bool) -> dict[str, Any]:
+    def verify_links(self, user: str, limit: int, repair: bool, group_id: str | None, project_id: str | None) -> dict[str, Any]:
+        self.asked["verify-links"] = {"group_id": group_id, "project_id": project_id}
         found = {"memories": 1, "links": 1, "sound": 0, "dangling": [LINK], "without_record": [], "complete": False}
         return {**found, "repaired": UPDATED} if repair else found
 
@@ -117,7 +118,8 @@ def test_what_is_brought_up_to_date_is_told_as_a_verb_and_as_a_repair(
     assert call("update-index", "m8", "m9", "--group", "climbers") == 0
     assert client.asked["update-index"] == {"memory_ids": ["m8", "m9"], "group_id": "climbers", "project_id": None}
     alone = capsys.readouterr().out
-    assert call("verify-links", "--repair") == 0
+    assert call("verify-links", "--repair", "--group", "climbers") == 0
+    assert client.asked["verify-links"] == {"group_id": "climbers", "project_id": None}
     beside = capsys.readouterr().out
     for told in (alone, beside):
         assert "3 memories brought up to date: 5 links, 1 dangling, 1 repaired" in told

@@ -220,6 +220,15 @@ def test_of_the_same_words_by_one_speaker_the_first_stays() -> None:
     assert ([one.id for one in kept], dropped) == (["1", "3"], [("2", "same_words")])
 
 
+def test_a_value_that_held_twice_stands_there_for_both_times_and_what_two_scopes_hold_now_once() -> None:
+    before = item("before", "User lives in Porto", status="superseded", valid_from_us=1, valid_until_us=5)
+    again = item("again", "User lives in Porto", status="superseded", valid_from_us=7, valid_until_us=9)
+    now = item("now", "User lives in Porto", valid_from_us=11)
+    team = item("team", "User lives in Porto", valid_from_us=12)
+    kept, dropped = once_each([before, now, again, team], covered=0.7)
+    assert ([one.id for one in kept], dropped) == (["before", "now", "again"], [("team", "same_words")])
+
+
 @given(items, st.floats(0, 1), st.integers(1, 20))
 def test_diversity_loses_nothing_and_keeps_answers_first(found: list[ContextItem], weight: float, most: int) -> None:
     chosen = diversified(found, WordLikeness(), weight=weight, most=most)

@@ -120,6 +120,38 @@ def test_only_what_asks_twice_is_taken_apart(question: str, parts: tuple[str, ..
 
 
 @pytest.mark.parametrize(
+    ("question", "language", "parts"),
+    [
+        ("What do Anna and Ben do?", "en", ("What do Anna do", "What do Ben do")),
+        ("Where do Anna Smith or Ben live?", "en", ("Where do Anna Smith live", "Where do Ben live")),
+        ("What do Anna, Ben, and Clara drink?", "en", ("What do Anna drink", "What do Ben drink", "What do Clara drink")),
+        ("Do Anna and Ben know each other?", "en", ("Do Anna know each other", "Do Ben know each other")),
+        ("Anna ve Ben nerede yaşıyor?", "tr", ("Anna nerede yaşıyor", "Ben nerede yaşıyor")),
+        ("¿Dónde viven Anna y Ben?", "es", ("Dónde viven Anna", "Dónde viven Ben")),
+        # One name, one tie between something else, a name that has "of" in it, nobody else, nouns.
+        ("What do I and Ben do?", "en", ()),
+        ("Do I like salt and pepper?", "en", ()),
+        ("What does the Bank of Porto want?", "en", ()),
+        ("What does Ben eat and drink?", "en", ()),
+        ("What do Anna and anna do?", "en", ()),
+        ("Mag ich Salz und Pfeffer?", "de", ()),
+        ("What do Anna and Ben do?", "", ()),
+    ],
+)
+def test_a_question_about_several_that_are_named_is_asked_about_each(
+    question: str, language: str, parts: tuple[str, ...]
+) -> None:
+    assert ROUTING.of_each(question, language, 4) == parts
+    assert ROUTING.of_each(question, language, 1) == ()
+    assert ROUTING.of_each(question, language, 2) == parts[:2]
+
+
+@given(st.text(max_size=200))
+def test_about_each_is_asked_of_any_text(text: str) -> None:
+    assert len(ROUTING.of_each(text, "en", 3)) in (0, 2, 3)
+
+
+@pytest.mark.parametrize(
     ("question", "ahead"),
     [
         ("Where will I live?", True), ("What is on my agenda?", True), ("Anything planned for the weekend?", True),

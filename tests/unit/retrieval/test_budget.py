@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aico_memory.domain.context.items import ContextItem
+from aico_memory.domain.context.items import SHORT, ContextItem
 from aico_memory.domain.retrieval.budget import LEAST_TEXT, fit, shorten
 
 COUNTERS: list[Callable[[str], int]] = [
@@ -45,6 +45,11 @@ def item(id_: str, text: str = "one two three", **more: object) -> ContextItem:
     return ContextItem(id_, text, str(more.pop("kind", "fact")), "semantic", "L1", **more)  # type: ignore[arg-type]
 
 
+def hot(id_: str, **more: object) -> ContextItem:
+    """There for being hot, with four words of text beside its mark and its kind."""
+    return item(id_, "one two three four", hot=True, detail=SHORT, **more)
+
+
 @given(
     items, st.integers(0, 20), st.integers(0, 900), st.sampled_from(COUNTERS), st.floats(0.05, 1.0), st.floats(0, 1),
     st.integers(8, 80),
@@ -76,7 +81,9 @@ def test_what_is_cut_never_scores_above_what_stays_but_for_what_has_its_place(
     given_: list[ContextItem], max_items: int, max_tokens: int
 ) -> None:
     fitted = fit(given_, max_items=max_items, max_tokens=max_tokens, count=words)
-    anchors = {one.id for one in given_ if (one.pinned and one.kind == "constraint") or one.answers or one.hot}
+    # What is hot and matches well has no place but by its score.
+    held = {one.id for one in given_ if one.hot and one.detail == SHORT}
+    anchors = held | {one.id for one in given_ if (one.pinned and one.kind == "constraint") or one.answers}
     kept = [one for one in fitted.items if one.id not in anchors]
     cut = {id_ for id_, rule in fitted.dropped if rule != "hot_share"}
     if kept:
@@ -85,11 +92,25 @@ def test_what_is_cut_never_scores_above_what_stays_but_for_what_has_its_place(
 
 
 def test_what_is_there_for_being_hot_shares_a_part_of_the_tokens() -> None:
-    given_ = [item("match", score=0.5), *(item(f"hot{at}", hot=True) for at in range(4))]
+    given_ = [item("match", score=0.5), *(hot(f"hot{at}") for at in range(4))]
     rule = item("rule", kind="constraint", pinned=True, hot=True)
     fitted = fit([*given_, rule], max_items=15, max_tokens=100, count=words, hot_share=0.15)
     assert [one.id for one in fitted.items] == ["match", "hot0", "hot1", "rule"]
     assert dict(fitted.dropped) == {"hot2": "hot_share", "hot3": "hot_share"}
+
+
+def test_what_is_hot_and_matches_well_stands_for_its_match_and_leaves_the_share_to_others() -> None:
+    text = " ".join(f"word{at}" for at in range(40))
+    best = item("best", text, score=0.9, hot=True)
+    fitted = fit([best, item("next", score=0.5), hot("warm")], max_items=15, max_tokens=100, count=words, hot_share=0.15)
+    assert ([one.id for one in fitted.items], fitted.dropped) == (["best", "next", "warm"], ())
+    assert fitted.items[0].tokens > 15
+
+
+def test_what_is_hot_and_matches_a_little_competes_beyond_the_share_and_what_does_not_match_is_left_out() -> None:
+    given_ = [hot("hot0"), hot("weak", score=0.05), item("other", score=0.04), hot("none", score=0.001)]
+    fitted = fit(given_, max_items=15, max_tokens=100, count=words, hot_share=0.08, least_score=0.01)
+    assert ([one.id for one in fitted.items], fitted.dropped) == (["hot0", "weak", "other"], (("none", "hot_share"),))
 
 
 def test_what_is_shown_in_short_has_few_tokens() -> None:
@@ -105,7 +126,7 @@ def test_a_pinned_constraint_is_cut_last() -> None:
 
 
 def test_a_share_of_the_places_is_held_for_what_is_hot() -> None:
-    given_ = [item(str(at), score=0.9) for at in range(20)] + [item(f"hot{at}", hot=True) for at in range(6)]
+    given_ = [item(str(at), score=0.9) for at in range(20)] + [hot(f"hot{at}") for at in range(6)]
     given_.append(item("rule", kind="constraint", pinned=True))
     fitted = fit(given_, max_items=12, max_tokens=1000, count=words, hot_share=0.25)
     assert [one.id for one in fitted.items] == [*map(str, range(8)), "hot0", "hot1", "hot2", "rule"]
@@ -114,7 +135,7 @@ def test_a_share_of_the_places_is_held_for_what_is_hot() -> None:
 
 
 def test_what_is_hot_takes_no_place_of_what_answers_and_none_beyond_its_tokens() -> None:
-    given_ = [item("answer", answers=True), item("hot", hot=True), item("other", hot=True)]
+    given_ = [item("answer", answers=True), hot("hot"), hot("other")]
     assert [one.id for one in fit(given_, max_items=1, max_tokens=1000, count=words).items] == ["answer"]
     fitted = fit(given_, max_items=5, max_tokens=32, count=words, hot_share=0.25)
     assert ([one.id for one in fitted.items], fitted.dropped) == (["answer", "hot"], (("other", "hot_share"),))
@@ -163,7 +184,7 @@ def test_of_an_endless_text_only_so_much_is_counted_as_could_have_a_place() -> N
 
 
 def test_what_answers_takes_none_of_the_share_of_what_is_hot() -> None:
-    given_ = [item("answer", hot=True, answers=True), item("warm", hot=True), item("other")]
+    given_ = [hot("answer", answers=True), hot("warm"), item("other")]
     fitted = fit(given_, max_items=9, max_tokens=40, count=words, hot_share=0.25)
     assert [one.id for one in fitted.items] == ["answer", "warm", "other"]
     assert "answer" in {one.id for one in fit(given_, max_items=9, max_tokens=40, count=words, hot_share=0.01).items}

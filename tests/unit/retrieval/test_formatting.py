@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -103,3 +104,9 @@ def test_what_is_over_says_until_when_and_what_is_short_not_how_certain() -> Non
 def test_a_record_says_until_when_held_what_it_states() -> None:
     record = changed(item("I live in Porto", kind="record", speaker="Ana"), over_us=1_777_852_800_000_000)
     assert format_line(record) == "- [record] I live in Porto (Ana, 2026-01-01, until 2026-05-04) (confidence: 0.95)"
+
+
+def test_days_are_those_of_the_zone() -> None:
+    record = changed(item("I live in Porto", kind="record", speaker="Ana"), over_us=1_777_852_800_000_000)
+    there = ZoneInfo("America/New_York")
+    assert format_line(record, zone=there).count("2025-12-31, until 2026-05-03") == 1

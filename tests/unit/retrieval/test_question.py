@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from aico_memory.domain.retrieval.cues import DateCue, nearness
 from aico_memory.domain.retrieval.participants import name_parts, name_weight, without_names
 from aico_memory.domain.retrieval.question import QuestionTables, read_question
 from aico_memory.domain.retrieval.relative_time import AskedAt
+from aico_memory.domain.retrieval.wall_clock import wall_clock
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.language_tables import load_function_words
 from aico_memory.models.ranking_tables import load_profiles, load_time_cues
@@ -142,6 +143,25 @@ def test_what_is_told_a_little_later_is_near_the_date_too():
     said = np.array([int(day.timestamp() * 1e6) for day in days], dtype=np.int64)
     inside, on_day = nearness(DateCue(frozenset({2023}), frozenset({5}), frozenset({4})), said)
     assert (inside.tolist(), on_day.tolist()) == ([1, 1, 1, 1, 0], [0, 1, 1, 0, 0])
+
+
+def test_named_dates_are_those_of_the_zone_where_clocks_change_too(tables):
+    # In Berlin: 1 March and 10 April, half past midnight, and 29 October, the hour that comes twice.
+    said = [datetime(2023, 2, 28, 23, 30), datetime(2023, 4, 9, 22, 30), datetime(2023, 10, 29, 0, 30)]
+    said += [datetime(2023, 10, 29, 1, 30), datetime(2023, 12, 31, 23, 30), datetime(1, 1, 1)]
+    moments = np.array([(one - datetime(1970, 1, 1)) // timedelta(microseconds=1) for one in said], dtype=np.int64)
+
+    def dated(text, zone):
+        asked = AskedAt(0, zone)
+        date = read_question(text, tables, participants=(), spoken=("en",), model_languages=(), asked=asked).date
+        return [one.tolist() for one in nearness(date, moments)]
+
+    assert dated("Whom did I meet on 1 March?", "Europe/Berlin") == [[1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
+    assert dated("Whom did I meet on 1 March?", "") == [[0, 1, 0, 0, 0, 0], [0] * 6]
+    assert dated("Whom did I meet in 2024?", "Europe/Berlin")[0] == [0, 0, 0, 0, 1, 0]
+    assert dated("Whom did I meet in 2024?", "no such zone")[0] == [0] * 6
+    shown = wall_clock(moments[2:4], "Europe/Berlin") - moments[2:4]
+    assert shown.tolist() == [7_200_000_000, 3_600_000_000]
 
 
 def test_what_is_told_after_a_month_is_near_it_unless_the_month_is_all_that_is_asked_for(tables):
