@@ -13,7 +13,7 @@ from aico_memory.domain.behavioral.dimensions import NEUTRAL, Vector, checked_ve
 from aico_memory.domain.behavioral.records import UserSkill
 from aico_memory.domain.behavioral.situation import checked_time_of_day, label
 from aico_memory.domain.behavioral.skill import Catalogue, Skill, SkillType, Trigger
-from aico_memory.errors import InvalidMessage, KeyDestroyed, SkillNotFound
+from aico_memory.errors import InvalidMessage, KeyDestroyed, SkillNotFound, WrongKey
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
 
@@ -75,7 +75,8 @@ def opened_words(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> 
         return {}
     try:
         words: dict[str, Any] = json.loads(sealer.open(sealed, context(skill_id, version)))
-    except KeyDestroyed:
+    except (KeyDestroyed, WrongKey):
+        # Destroyed, and perhaps another one made since: what the old one sealed is gone.
         words = {}
     return words
 

@@ -19,7 +19,7 @@ from aico_memory.domain.behavioral.proposals import Fragments
 from aico_memory.domain.behavioral.records import APPLIED, FeedbackRecord
 from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.skill import Catalogue
-from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound
+from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound, WrongKey
 from aico_memory.runtime.paging import fitting
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.behavioral import BehavioralSettings
@@ -190,7 +190,7 @@ class Questions:
     def _opened(self, user: str, sealed: bytes | None, context: bytes) -> str:
         try:
             return self._sealer_of(user).open(sealed, context).decode() if sealed else ""
-        except KeyDestroyed:
+        except (KeyDestroyed, WrongKey):
             return ""
 
     def _policies(self, event: Event, ports: Ports) -> Message:
