@@ -90,7 +90,10 @@ def put(
     rows: BehavioralRows, message: behavioral_pb2.PutSkill, catalogue: Catalogue, limit: int, sealer: Sealer, at_us: int,
     own_id: str,
 ) -> UserSkill:  # fmt: skip
-    """Create a skill, or a new version of one; the version before stays for undo. InvalidMessage names what is wrong."""
+    """Create a skill, or a new version of one; the version before stays for undo. InvalidMessage names what is wrong.
+
+    What was put aside stays aside, and a proposal stays one, with what speaks for it: other words accept nothing.
+    """
     user = message.user_id
     skill_id = message.skill_id or own_id
     if skill_id in catalogue:
@@ -103,6 +106,8 @@ def put(
         raise InvalidMessage(f"There are {count} skills of this user's own already", f"{limit} are allowed.")
     known = opened_words(skill_id, before.version, before.sealed_definition, sealer) if before else {}
     words = _words(message, skill_id, known)
+    if before is not None and before.status == PROPOSED:
+        words = known | words
     dimensions = checked_vector(list(message.dimensions)) if message.dimensions else before.dimensions if before else NEUTRAL
     return renewed(rows, user, skill_id, before, words, dimensions, sealer, at_us)
 
@@ -126,13 +131,13 @@ def renewed(
     rows: BehavioralRows, user: str, skill_id: str, before: UserSkill | None, words: dict[str, Any], dimensions: Vector,
     sealer: Sealer, at_us: int,
 ) -> UserSkill:  # fmt: skip
-    """Store a version behind all others; what was in use until now stays for undo."""
+    """Store a version behind all others, as the one before stands (proposed, in use, put aside), which stays for undo."""
     version = 1 + max((one.version for one in rows.versions_of(user, skill_id)), default=0)
     if before is not None:
         rows.put_user_skill(replace(before, status=REPLACED, updated_us=at_us))
     sealed = sealer.seal(json.dumps(words, sort_keys=True, ensure_ascii=False).encode(), context(skill_id, version))
-    created_us = before.created_us if before else at_us
-    record = UserSkill(user, skill_id, version, sealed, dimensions, ACCEPTED, created_us, at_us)
+    created_us, status = (before.created_us, before.status) if before else (at_us, ACCEPTED)
+    record = UserSkill(user, skill_id, version, sealed, dimensions, status, created_us, at_us)
     rows.put_user_skill(record)
     return record
 
