@@ -318,7 +318,7 @@ class BehavioralHandlers(Handlers):
     def _put_skill(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         sealer, limit = self._ports.vault.users.sealer(event.user), self._settings.library.user_skills
         own_id = f"own_{derive_id(event.event_id, 'skill').hex[-12:]}"
-        record = put(rows, event.message, self._catalogue, limit, sealer, event.occurred_us, own_id)
+        record = put(rows, event, self._catalogue, limit, sealer, own_id)
         emit(transaction, event, audit(event, "skill_put", {"skill": record.skill_id}), "audit")
         return own_message(rows, record, sealer)
 

@@ -24,6 +24,7 @@ from services.behavioral.own_skills import (
     opened,
     opened_words,
     own,
+    remove,
     renewed,
 )
 
@@ -85,5 +86,5 @@ def change(rows: BehavioralRows, user: str, skill_id: str, action: str, sealer: 
         )
     before = opened_words(refined, target.version, target.sealed_definition, sealer)
     record = renewed(rows, user, refined, target, before | {"template": words["template"]}, found.dimensions, sealer, at_us)
-    rows.delete_user_skill(user, skill_id)
+    remove(rows, found, at_us)
     return record
