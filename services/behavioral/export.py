@@ -12,7 +12,7 @@ from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, Se
 from aico_memory.domain.behavioral.dimensions import named
 from aico_memory.domain.behavioral.learning import Preference
 from aico_memory.domain.behavioral.records import Evolution, FeedbackRecord, SkillStanding, Trajectory, UserSkill
-from aico_memory.errors import InvalidMessage, KeyDestroyed
+from aico_memory.errors import InvalidMessage, KeyDestroyed, WrongKey
 from aico_memory.stores.behavioral.port import SECTIONS, BehavioralRows, Key, Record, pages
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.advisor.sealing import exported
@@ -106,5 +106,5 @@ def _opened(sealed: bytes | None, user: str, context: bytes, sealer_of: SealerOf
         return None
     try:
         return sealer_of(user).open(sealed, context).decode()
-    except KeyDestroyed:
+    except (KeyDestroyed, WrongKey):
         return None

@@ -132,10 +132,10 @@ class BehavioralHandlers(Handlers):
         )  # fmt: skip
         self._starting = starting_prior(ports.home, settings, catalogue)
         self._tastes = Tastes(catalogue, self._starting, settings)
-        self._shelves = Shelves(catalogue, ports.vault.users.sealer, settings.hierarchical.cached_users)
+        self._shelves = Shelves(catalogue, self._reader_of, settings.hierarchical.cached_users)
         chooser = chooser_of(settings)
         self._selector = Selector(catalogue, policy, chooser, self._tastes, settings.seed)
-        own = OwnTopics(store, self._shelves, ports.vault.users.sealer)
+        own = OwnTopics(store, self._shelves, self._reader_of)
         self._situations = Situations(self._ask, catalogue, weights, settings, own)
         fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
         questions = Questions(
@@ -215,7 +215,7 @@ class BehavioralHandlers(Handlers):
     def export(self, user: str, after: str, limit: int) -> bus_pb2.ExportPage:
         """A page of canonical lines."""
         with self._store.reading() as rows:
-            return export_page(rows, user, after, limit, lambda owner: self._ports.vault.users.sealer(owner, create=False))
+            return export_page(rows, user, after, limit, self._reader_of)
 
     def close(self) -> None:
         """Close the store."""
@@ -318,7 +318,7 @@ class BehavioralHandlers(Handlers):
     def _put_skill(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         sealer, limit = self._ports.vault.users.sealer(event.user), self._settings.library.user_skills
         own_id = f"own_{derive_id(event.event_id, 'skill').hex[-12:]}"
-        record = put(rows, event.message, self._catalogue, limit, sealer, event.occurred_us, own_id)
+        record = put(rows, event, self._catalogue, limit, sealer, own_id)
         emit(transaction, event, audit(event, "skill_put", {"skill": record.skill_id}), "audit")
         self._relieve(transaction, rows, event, record.skill_id)
         return own_message(rows, record, sealer)

@@ -11,6 +11,7 @@ from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.proposals import Fragments, ProposalFigures
 from aico_memory.domain.behavioral.refinement import RefinementFigures
 from aico_memory.domain.behavioral.skill import Catalogue
+from aico_memory.errors import KeyDestroyed
 from aico_memory.runtime.ports import Ports
 from aico_memory.stores.behavioral.port import BehavioralRows
 from services.behavioral.adjusting import position_of
@@ -80,7 +81,7 @@ class Nights:
 
         Each night begins with somebody else, so that nobody is left out for good.
         """
-        limit, sealer_of, at_us = self._settings.library.user_skills, self._ports.vault.users.sealer, event.occurred_us
+        limit, at_us = self._settings.library.user_skills, event.occurred_us
         people = rows.taught_users()
         first = event.event_id.int % len(people) if people else 0
         made = 0
@@ -88,8 +89,13 @@ class Nights:
             if perf_counter() >= until:
                 self._ports.log.warning("proposals cut short", people=len(people), left=len(people) - place)
                 return made, len(people) - place
-            made += propose(rows, user, self._catalogue, self._fragments, self._proposing, limit, sealer_of, at_us)
-            made += refine(rows, user, self._fragments, self._refining, limit, sealer_of, at_us)
+            try:
+                sealer = self._ports.vault.users.sealer(user, create=False)
+            except KeyDestroyed:
+                # Nothing of theirs can be read, and none is made of what is left: the night makes nobody a key.
+                continue
+            made += propose(rows, user, self._catalogue, self._fragments, self._proposing, limit, sealer, at_us)
+            made += refine(rows, user, self._fragments, self._refining, limit, sealer, at_us)
         return made, 0
 
     def _sorted(self, rows: BehavioralRows, event: Event) -> Step:

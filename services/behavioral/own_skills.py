@@ -8,12 +8,13 @@ from dataclasses import replace
 from sys import intern
 from typing import Any
 
+from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.dimensions import NEUTRAL, Vector, checked_vector, pull
-from aico_memory.domain.behavioral.records import UserSkill
+from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, UserSkill
 from aico_memory.domain.behavioral.situation import checked_time_of_day, label
 from aico_memory.domain.behavioral.skill import Catalogue, Skill, SkillType, Trigger
-from aico_memory.errors import InvalidMessage, KeyDestroyed, SkillNotFound
+from aico_memory.errors import InvalidMessage, KeyDestroyed, SkillNotFound, WrongKey
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
 
@@ -25,9 +26,12 @@ LONGEST_TOPIC = 200
 # Of each kind; no request names a longer one. So the most skills there can be are listed in one answer.
 MOST_CONDITIONS, LONGEST_CONDITION = 32, 64
 PROPOSED, ACCEPTED, REPLACED, ARCHIVED = "proposed", "accepted", "replaced", "archived"
-# Of a proposal that its user deleted its id is kept, without a word: it is not made again.
+# What is kept of what its user deleted, without a word: of a proposal the id, so that it is not made again; of a skill that was
+# judged the styles of its versions, with which its thumbs are learned again.
 DELETED = "deleted"
-_GONE = (REPLACED, DELETED)
+GONE = (REPLACED, DELETED)
+# A version has the style of another one, as far as thumbs had moved it. Values are versions.
+GOES_ON = "style_goes_on"
 
 
 def current(rows: BehavioralRows, user: str) -> dict[str, UserSkill]:
@@ -39,12 +43,12 @@ def current_and_refused(rows: BehavioralRows, user: str) -> tuple[dict[str, User
     """The same, and the ids of what was proposed to the user and deleted by them."""
     skills = rows.user_skills(user)
     refused = frozenset(one.skill_id for one in skills if one.status == DELETED)
-    return {one.skill_id: one for one in skills if one.status not in _GONE}, refused
+    return {one.skill_id: one for one in skills if one.status not in GONE}, refused
 
 
 def current_of(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill | None:
     """The same of one skill; None where the user has none of this id."""
-    standing = [one for one in rows.versions_of(user, skill_id) if one.status not in _GONE]
+    standing = [one for one in rows.versions_of(user, skill_id) if one.status not in GONE]
     return standing[-1] if standing else None
 
 
@@ -77,7 +81,8 @@ def opened_words(skill_id: str, version: int, sealed: bytes, sealer: Sealer) -> 
         return {}
     try:
         words: dict[str, Any] = json.loads(sealer.open(sealed, context(skill_id, version)))
-    except KeyDestroyed:
+    except (KeyDestroyed, WrongKey):
+        # Destroyed, and perhaps another one made since: what the old one sealed is gone.
         words = {}
     return words
 
@@ -88,11 +93,15 @@ def context(skill_id: str, version: int) -> bytes:
 
 
 def put(
-    rows: BehavioralRows, message: behavioral_pb2.PutSkill, catalogue: Catalogue, limit: int, sealer: Sealer, at_us: int,
-    own_id: str,
+    rows: BehavioralRows, event: Event, catalogue: Catalogue, limit: int, sealer: Sealer, own_id: str
 ) -> UserSkill:  # fmt: skip
-    """Create a skill, or a new version of one; the version before stays for undo. InvalidMessage names what is wrong."""
-    user = message.user_id
+    """Create a skill, or a new version of one; the version before stays for undo. InvalidMessage names what is wrong.
+
+    A version that says no style goes on with that of the one before. What was put aside stays aside, and a proposal stays
+    one, with what speaks for it: other words accept nothing.
+    """
+    message: behavioral_pb2.PutSkill = event.message
+    user, at_us = event.user, event.occurred_us
     skill_id = message.skill_id or own_id
     if skill_id in catalogue:
         raise InvalidMessage(f"{skill_id} is a base skill", "Base skills are fixed; create a skill of your own.")
@@ -104,8 +113,15 @@ def put(
         raise InvalidMessage(f"There are {count} skills of this user's own already", f"{limit} are allowed.")
     known = opened_words(skill_id, before.version, before.sealed_definition, sealer) if before else {}
     words = _words(message, skill_id, known)
-    dimensions = checked_vector(list(message.dimensions)) if message.dimensions else before.dimensions if before else NEUTRAL
-    return renewed(rows, user, skill_id, before, words, dimensions, sealer, at_us)
+    if before is not None and before.status == PROPOSED:
+        words = known | words
+    if message.dimensions or before is None:
+        dimensions = checked_vector(list(message.dimensions)) if message.dimensions else NEUTRAL
+        return renewed(rows, user, skill_id, before, words, dimensions, sealer, at_us)
+    record = renewed(rows, user, skill_id, before, words, before.dimensions, sealer, at_us, before.given)
+    old, new = float(before.version), float(record.version)
+    rows.add_evolution(Evolution(user, event.event_id, 0, GOES_ON, skill_id, at_us, old, new))
+    return record
 
 
 def revert(rows: BehavioralRows, user: str, skill_id: str, sealer: Sealer, at_us: int) -> UserSkill:
@@ -125,15 +141,15 @@ def revert(rows: BehavioralRows, user: str, skill_id: str, sealer: Sealer, at_us
 
 def renewed(
     rows: BehavioralRows, user: str, skill_id: str, before: UserSkill | None, words: dict[str, Any], dimensions: Vector,
-    sealer: Sealer, at_us: int,
+    sealer: Sealer, at_us: int, given: Vector = (),
 ) -> UserSkill:  # fmt: skip
-    """Store a version behind all others; what was in use until now stays for undo."""
+    """Store a version behind all others, as the one before stands (proposed, in use, put aside), which stays for undo."""
     version = 1 + max((one.version for one in rows.versions_of(user, skill_id)), default=0)
     if before is not None:
         rows.put_user_skill(replace(before, status=REPLACED, updated_us=at_us))
     sealed = sealer.seal(json.dumps(words, sort_keys=True, ensure_ascii=False).encode(), context(skill_id, version))
-    created_us = before.created_us if before else at_us
-    record = UserSkill(user, skill_id, version, sealed, dimensions, ACCEPTED, created_us, at_us)
+    created_us, status = (before.created_us, before.status) if before else (at_us, ACCEPTED)
+    record = UserSkill(user, skill_id, version, sealed, dimensions, status, created_us, at_us, given)
     rows.put_user_skill(record)
     return record
 
@@ -150,8 +166,8 @@ def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, a
     """accept, archive, restore or delete; the record as it is then, None where it was deleted."""
     found = own(rows, user, skill_id)
     if action == "delete":
-        rows.delete_user_skill(user, skill_id)
-        if skill_id.startswith(PROPOSED_IDS):
+        remove(rows, found, at_us)
+        if skill_id.startswith(PROPOSED_IDS) and not rows.versions_of(user, skill_id):
             rows.put_user_skill(UserSkill(user, skill_id, 1, b"", NEUTRAL, DELETED, at_us, at_us))
         return None
     if action not in {"accept", "archive", "restore"}:
@@ -163,6 +179,17 @@ def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, a
     return changed
 
 
+def remove(rows: BehavioralRows, found: UserSkill, at_us: int) -> None:
+    """Delete a skill, its words and what is known of it; what its thumbs have taught of the person stays."""
+    user, skill_id = found.user, found.skill_id
+    versions = rows.versions_of(user, skill_id)
+    rows.delete_user_skill(user, skill_id)
+    if any(one.skill_id == skill_id and one.status != NO_CONSENT for one in rows.feedback_of(user)):
+        for one in versions:
+            ended_us = one.updated_us if one.status in GONE else at_us
+            rows.put_user_skill(replace(one, sealed_definition=b"", status=DELETED, updated_us=ended_us))
+
+
 def learn_dimensions(rows: BehavioralRows, user: str, skill_id: str, preference: tuple[float, ...], rate: float) -> None:
     """After a thumb up an own skill's style follows the preference it was liked under a little."""
     found = current_of(rows, user, skill_id)
@@ -170,16 +197,9 @@ def learn_dimensions(rows: BehavioralRows, user: str, skill_id: str, preference:
         rows.put_user_skill(replace(found, dimensions=pull(found.dimensions, preference, 1, rate)))
 
 
-def unlearn_dimensions(rows: BehavioralRows, user: str) -> None:
-    """Give every own skill the style back that its version was made with."""
-    for found in current(rows, user).values():
-        if found.dimensions != found.given:
-            rows.put_user_skill(replace(found, dimensions=found.given))
-
-
 def made_us(rows: BehavioralRows, user: str, skill_id: str) -> int:
     """When the version in use was made: thumbs of before were on another one. 0: there was none before it."""
-    return max((one.updated_us for one in rows.versions_of(user, skill_id) if one.status == REPLACED), default=0)
+    return max((one.updated_us for one in rows.versions_of(user, skill_id) if one.status in GONE), default=0)
 
 
 def _words(message: behavioral_pb2.PutSkill, skill_id: str, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2, model_pb2
 from aico_memory.domain.behavioral.shelf import Shelf
+from aico_memory.errors import KeyDestroyed
 from aico_memory.stores.behavioral.port import BehavioralStore
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.own_skills import opened, tidy_topics
@@ -48,10 +49,10 @@ class Wanted(NamedTuple):
 class OwnTopics:
     """One instance, used by the consumer's thread."""
 
-    def __init__(self, store: BehavioralStore, shelves: Shelves, sealer_of: Callable[[str], Sealer]) -> None:
+    def __init__(self, store: BehavioralStore, shelves: Shelves, reader_of: Callable[[str], Sealer]) -> None:
         self._store = store
         self._shelves = shelves
-        self._sealer_of = sealer_of
+        self._reader_of = reader_of
         self._rows: OrderedDict[bytes, tuple[str, Matrix]] = OrderedDict()
         # Who had none when last looked at, and of whose skills nothing was heard since.
         self._without: set[str] = set()
@@ -109,7 +110,10 @@ class OwnTopics:
     def _of_all_versions(self, user: str) -> list[str]:
         with self._store.reading() as rows:
             records = rows.user_skills(user)
-        return [topic for one in records for topic in opened(one, self._sealer_of(user)).trigger.topics]
+        try:
+            return [topic for one in records for topic in opened(one, self._reader_of(user)).trigger.topics]
+        except KeyDestroyed:
+            return []
 
     def _remember_without(self, user: str) -> None:
         if len(self._without) >= _PEOPLE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 from aico_memory.domain.behavioral.proposals import Fragments, ProposalFigures, proposals_of
@@ -17,14 +16,13 @@ from services.behavioral.own_skills import PROPOSED, PROPOSED_IDS, context, curr
 
 def propose(
     rows: BehavioralRows, user: str, catalogue: Catalogue, fragments: Fragments, figures: ProposalFigures, limit: int,
-    sealer_of: Callable[[str], Sealer], at_us: int,
+    sealer: Sealer, at_us: int,
 ) -> int:  # fmt: skip
     """Store what is to be proposed to a user and was not yet, whatever became of it; how many."""
     preferences = rows.preferences(user)
     if not any(preference.updates >= figures.thumbs for preference in preferences.values()):
         return 0
     own, deleted = current_and_refused(rows, user)
-    sealer = sealer_of(user)
     skills = [*catalogue, *(opened(one, sealer) for one in own.values())]
     made = 0
     for proposal in proposals_of(preferences, rows.feedback_of(user), skills, fragments, figures):

@@ -18,8 +18,8 @@ from aico_memory.domain.behavioral.policies import POLICIES
 from aico_memory.domain.behavioral.proposals import Fragments
 from aico_memory.domain.behavioral.records import APPLIED, FeedbackRecord
 from aico_memory.domain.behavioral.shelf import Shelf
-from aico_memory.domain.behavioral.skill import Catalogue
-from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound
+from aico_memory.domain.behavioral.skill import Catalogue, Skill
+from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound, WrongKey
 from aico_memory.runtime.paging import fitting
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.behavioral import BehavioralSettings
@@ -147,20 +147,24 @@ class Questions:
     def _stored(self, user: str, request_id: str) -> Message:
         with self._store.reading() as rows:
             found = rows.selection(user, request_id)
-            own = current(rows, user) if found and found.skill_id not in self._catalogue else {}
-        if found is None:
-            raise NotFound("No selection stands under this request id (yet)")
-        shelf = Shelf.of(tuple(self._catalogue), [opened(one, self._sealer_of(user)) for one in own.values()])
-        return self._selector.answer(found, shelf)
+            if found is None:
+                raise NotFound("No selection stands under this request id (yet)")
+            own = self._own(rows, user)
+        return self._selector.answer(found, Shelf.of(tuple(self._catalogue), own))
+
+    def _own(self, rows: BehavioralRows, user: str) -> list[Skill]:
+        """The person's own skills, whatever their status; none where the key is destroyed."""
+        try:
+            return [opened(one, self._sealer_of(user)) for one in current(rows, user).values()]
+        except KeyDestroyed:
+            return []
 
     def _selection_list(self, event: Event, ports: Ports) -> Message:
         user, after = event.user, event.message.after
         with self._store.reading() as rows:
             if after and rows.selection(user, after) is None:
                 raise NotFound("The selection that the list is to go on after is not there (any more)", "Begin anew.")
-            own = current(rows, user)
-            names = {skill.skill_id: skill.name for skill in self._catalogue}
-            names |= {skill_id: opened(one, self._sealer_of(user)).name for skill_id, one in own.items()}
+            names = {skill.skill_id: skill.name for skill in (*self._catalogue, *self._own(rows, user))}
             return fitting(
                 lambda lines: self._selection_page(rows, event, lines, names), limit_of(event.message.limit), self._most_bytes
             )
@@ -190,7 +194,7 @@ class Questions:
     def _opened(self, user: str, sealed: bytes | None, context: bytes) -> str:
         try:
             return self._sealer_of(user).open(sealed, context).decode() if sealed else ""
-        except KeyDestroyed:
+        except (KeyDestroyed, WrongKey):
             return ""
 
     def _policies(self, event: Event, ports: Ports) -> Message:

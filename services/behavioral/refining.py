@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 from aico_memory.domain.behavioral.proposals import Fragments
@@ -25,6 +24,7 @@ from services.behavioral.own_skills import (
     opened,
     opened_words,
     own,
+    remove,
     renewed,
 )
 
@@ -34,15 +34,14 @@ REFINES, OF_VERSION = "refines", "of_version"
 
 def refine(
     rows: BehavioralRows, user: str, fragments: Fragments, figures: RefinementFigures, limit: int,
-    sealer_of: Callable[[str], Sealer], at_us: int,
+    sealer: Sealer, at_us: int,
 ) -> int:  # fmt: skip
     """Store what is to be proposed of a user's own skills and was not yet, once a version; how many."""
     standing, deleted = current_and_refused(rows, user)
     accepted = [one for one in standing.values() if one.status == ACCEPTED]
     if not accepted:
         return 0
-    sealer, feedback = sealer_of(user), rows.feedback_of(user)
-    made = 0
+    feedback, made = rows.feedback_of(user), 0
     for one in accepted:
         proposal_id = f"{PROPOSED_IDS}{stable_hash64(f'refines|{one.skill_id}|{one.version}'):016x}"
         if proposal_id in standing or proposal_id in deleted or len(standing) + made >= limit:
@@ -87,5 +86,5 @@ def change(rows: BehavioralRows, user: str, skill_id: str, action: str, sealer: 
         )
     before = opened_words(refined, target.version, target.sealed_definition, sealer)
     record = renewed(rows, user, refined, target, before | {"template": words["template"]}, found.dimensions, sealer, at_us)
-    rows.delete_user_skill(user, skill_id)
+    remove(rows, found, at_us)
     return record

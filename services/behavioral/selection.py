@@ -9,7 +9,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.choosing import Chooser
 from aico_memory.domain.behavioral.dimensions import named
-from aico_memory.domain.behavioral.explanation import explain, question_for
+from aico_memory.domain.behavioral.explanation import explain, question_for, worded
 from aico_memory.domain.behavioral.learning import SkillState, note_selected
 from aico_memory.domain.behavioral.policy import Choice, Policy, UserKnowledge, seed_of
 from aico_memory.domain.behavioral.records import APPLIED, NO_CONSENT, NO_SKILL, SelectionRecord, Trajectory, UserState
@@ -79,7 +79,7 @@ class Selector:
         return _with_chosen(record, choice), consent, len(choice.candidates)
 
     def answer(self, record: SelectionRecord, shelf: Shelf) -> behavioral_pb2.SkillSelectionResponse:
-        """The answer that a stored selection stands for."""
+        """The answer that a stored selection stands for, with the names that the skills at hand have by now."""
         answer = behavioral_pb2.SkillSelectionResponse(
             request_id=record.request_id,
             user_id=record.user,
@@ -89,7 +89,7 @@ class Selector:
             is_exploration=record.is_exploration,
             shares=record.shares,
             bucket=record.bucket,
-            explanation=record.explanation,
+            explanation=worded(record.explanation, lambda skill_id: _name_of(skill_id, shelf)),
             question=record.question,
             policy=record.policy,
             answered_by=record.answered_by,
@@ -127,6 +127,12 @@ def remember(rows: BehavioralRows, record: SelectionRecord, consent: UserState, 
 def input_context(request_id: str) -> bytes:
     """What a sealed input is bound to."""
     return b"trajectory/input\0" + request_id.encode()
+
+
+def _name_of(skill_id: str, shelf: Shelf) -> str:
+    """Its id where it is not at hand: deleted, or its words are gone."""
+    skill = shelf.named(skill_id)
+    return skill_id if skill is None else skill.name
 
 
 def _outcome(choice: Choice, consents: bool) -> str:

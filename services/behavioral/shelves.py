@@ -11,6 +11,7 @@ import numpy as np
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.domain.behavioral.shelf import OwnSkills, Shelf
 from aico_memory.domain.behavioral.skill import Catalogue, Trigger
+from aico_memory.errors import KeyDestroyed
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.stores.behavioral.port_learning import Definition
 from aico_memory.vault.sealer import Sealer
@@ -32,9 +33,9 @@ class _Kept:
 class Shelves:
     """One instance a thread. What it keeps follows from the store alone: losing it loses nothing."""
 
-    def __init__(self, catalogue: Catalogue, sealer_of: Callable[[str], Sealer], capacity: int) -> None:
+    def __init__(self, catalogue: Catalogue, reader_of: Callable[[str], Sealer], capacity: int) -> None:
         self._base = Shelf.of(tuple(catalogue))
-        self._sealer_of = sealer_of
+        self._reader_of = reader_of
         self._capacity = capacity
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._triggers: dict[Trigger, Trigger] = {}
@@ -45,11 +46,14 @@ class Shelves:
         return self._base
 
     def of(self, rows: BehavioralRows, user: str) -> Shelf:
-        """What is at hand for a person, as of what the rows hold."""
+        """What is at hand for a person, as of what the rows hold; base skills alone where their key is destroyed."""
         revision = rows.own_revision(user)
         if not revision:
             return self._base
-        sealer = self._sealer_of(user)
+        try:
+            sealer = self._reader_of(user)
+        except KeyDestroyed:
+            return self._base
         kept = self._kept.get(user)
         if kept is None or kept.shelf.revision != revision or kept.sealer is not sealer:
             definitions = rows.accepted_skills(user)

@@ -12,7 +12,17 @@ from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import InvalidMessage
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
-from services.behavioral.own_skills import ACCEPTED, ARCHIVED, PROPOSED, current_of, opened, opened_words, renewed, revert
+from services.behavioral.own_skills import (
+    ACCEPTED,
+    ARCHIVED,
+    GOES_ON,
+    PROPOSED,
+    current_of,
+    opened,
+    opened_words,
+    renewed,
+    revert,
+)
 from services.behavioral.refining import change
 from services.behavioral.selection import skill_message
 
@@ -20,6 +30,8 @@ from services.behavioral.selection import skill_message
 # or versions.
 STANDS, REFINED = "stands", "refined"
 _STANDS = (PROPOSED, ACCEPTED, ARCHIVED)
+# Ordinals of what is noted of an undo here: behind those that it has anyway.
+_NOTES = 2
 
 
 def change_skill(rows: BehavioralRows, event: Event, catalogue: Catalogue, sealer: Sealer) -> behavioral_pb2.Skill:
@@ -44,14 +56,15 @@ def change_skill(rows: BehavioralRows, event: Event, catalogue: Catalogue, seale
     return own_message(rows, record, sealer)
 
 
-def stand_again(
-    rows: BehavioralRows, user: str, until_us: int, catalogue: Catalogue, sealer_of: Callable[[str], Sealer], at_us: int
-) -> int:
-    """Let skills stand as they stood at a moment, what was put aside for want of room too; how many stand otherwise now.
+def stand_again(rows: BehavioralRows, event: Event, catalogue: Catalogue, sealer_of: Callable[[str], Sealer]) -> int:
+    """Let skills stand as they stood when an `UndoLearning` says; how many stand otherwise now.
+
+    What was put aside for want of room returns, too.
 
     A proposal that was accepted since is one again, and a refined skill has its words and its style of before; where its
     user has written a version of their own since, that one stays. What was deleted is gone.
     """
+    user, until_us, at_us = event.user, event.message.until_us, event.occurred_us
     first: dict[tuple[str, bool], Evolution] = {}
     last: dict[str, Evolution] = {}
     for one in rows.evolution_of(user):
@@ -59,9 +72,13 @@ def stand_again(
             first.setdefault((one.subject, one.what == REFINED), one)
             last[one.subject] = one if one.what == REFINED else last.get(one.subject, one)
     moved = 0
-    for (skill_id, refined), one in sorted(first.items()):
+    for place, ((skill_id, refined), one) in enumerate(sorted(first.items())):
         if refined:
-            moved += _unrefine(rows, one, int(last[skill_id].new_value), sealer_of(user), at_us)
+            again = _unrefine(rows, one, int(last[skill_id].new_value), sealer_of(user), at_us)
+            if again is not None:
+                old, new = one.old_value, float(again.version)
+                rows.add_evolution(Evolution(user, event.event_id, _NOTES + place, GOES_ON, skill_id, at_us, old, new))
+                moved += 1
         else:
             status = ACCEPTED if one.what == ARCHIVED else _STANDS[int(one.old_value)]
             moved += _stand(rows, user, skill_id, status, catalogue, at_us)
@@ -107,12 +124,11 @@ def _stand(rows: BehavioralRows, user: str, skill_id: str, status: str, catalogu
     return True
 
 
-def _unrefine(rows: BehavioralRows, first: Evolution, newest: int, sealer: Sealer, at_us: int) -> bool:
+def _unrefine(rows: BehavioralRows, first: Evolution, newest: int, sealer: Sealer, at_us: int) -> UserSkill | None:
     user, skill_id = first.user, first.subject
     found = current_of(rows, user, skill_id)
     before = next((one for one in rows.versions_of(user, skill_id) if one.version == int(first.old_value)), None)
     if found is None or before is None or found.version != newest:
-        return False
+        return None
     words = opened_words(skill_id, before.version, before.sealed_definition, sealer)
-    renewed(rows, user, skill_id, found, words, before.given, sealer, at_us)
-    return True
+    return renewed(rows, user, skill_id, found, words, before.dimensions, sealer, at_us, before.given)

@@ -23,7 +23,7 @@ from aico_memory.domain.behavioral.records import FeedbackRecord
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.feedback.classifier import FeedbackClassifier, Sorted, matching
 from aico_memory.domain.feedback.grams import Floats
-from aico_memory.errors import AicoMemoryError, KeyDestroyed, SkillNotFound
+from aico_memory.errors import AicoMemoryError, KeyDestroyed, SkillNotFound, WrongKey
 from aico_memory.runtime.ports import Ports
 from aico_memory.settings.behavioral import FeedbackTextSettings
 from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
@@ -140,12 +140,12 @@ class FeedbackTexts:
         return True
 
     def _opened(self, record: FeedbackRecord) -> str:
-        """The text; "" where its key is gone."""
+        """The text; "" where its key is gone, whether or not another one was made since."""
         if record.sealed_text is None:
             return ""
         try:
             return self._sealer_of(record.user).open(record.sealed_text, text_context(record.event_id.bytes)).decode()
-        except KeyDestroyed:
+        except (KeyDestroyed, WrongKey):
             return ""
 
     def _sort(self, text: str, language: str, embedded: _Embedded) -> Sorted:

@@ -10,17 +10,19 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, FeedbackRecord
 from aico_memory.domain.behavioral.skill import Catalogue
-from aico_memory.errors import InvalidMessage, NotFound, SkillNotFound
+from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
-from services.behavioral.feedback import LEARNED, LearningRules, dimensions_of, evolved, learn_from
-from services.behavioral.own_skills import learn_dimensions, made_us, unlearn_dimensions
+from services.behavioral.feedback import LEARNED, LearningRules, evolved, learn_from
+from services.behavioral.own_styles import OwnStyles
 from services.behavioral.signals import move_by_text, move_preference
 from services.behavioral.standing import stand_again
 from services.behavioral.stating import STATED, UNDONE, apply_stated, standing_statements
 
-# At one moment thumbs come first, then what the night made of them, then what a person said.
-_THUMB, _MOVE, _TEXT, _STATEMENT = range(4)
+# At one moment thumbs come first, then what the night made of them, then what a person said, and then what they deleted.
+_THUMB, _MOVE, _TEXT, _STATEMENT, _DELETION = range(5)
+# A skill's id: it was deleted.
+_What = FeedbackRecord | Evolution | str
 
 
 def undo(
@@ -53,7 +55,7 @@ def undo(
         gone = rows.take_back(user, message.until_us, event.occurred_us)
         until = float(message.until_us)
         rows.add_evolution(Evolution(user, event.event_id, 1, UNDONE, STATED, event.occurred_us, until, until))
-        stood = stand_again(rows, user, message.until_us, catalogue, sealer_of, event.occurred_us)
+        stood = stand_again(rows, event, catalogue, sealer_of)
     reward_again(rows, user, judged)
     left = fold_again(rows, user, catalogue, rules, signal_step, stated_weight)
     before = rows.user(user)
@@ -84,43 +86,53 @@ def fold_again(
 ) -> int:
     """Forget what was learned and learn it again from the feedback that counts, in its order; how many thumbs.
 
-    Moves of the nightly batch come after the thumbs that were applied before them, statements where they were made. How
-    often skills were selected is no learned thing and stays.
+    Moves of the nightly batch come after the thumbs that were applied before them, statements where they were made. Skills
+    of the person's own have the style that they had then, as far as it is learned by then; what one was known for goes
+    where it was deleted. How often skills were selected is no learned thing and stays.
     """
     rows.forget_learned(user)
     rows.forget_evolution(user, LEARNED)
-    unlearn_dimensions(rows, user)
-    for skill_id, state in rows.skill_states(user).items():
-        kept = SkillState(selected=state.selected, explored=state.explored, last_used_us=state.last_used_us)
-        rows.put_skill_state(user, skill_id, kept)
+    styles = OwnStyles(rows, user)
+    selected = {
+        skill_id: SkillState(selected=state.selected, explored=state.explored, last_used_us=state.last_used_us)
+        for skill_id, state in rows.skill_states(user).items()
+    }
+    for skill_id, state in selected.items():
+        rows.put_skill_state(user, skill_id, state)
     thumbs = 0
-    for kind, step in _steps(rows, user):
+    for moment_us, kind, step in _steps(rows, user, styles):
         if isinstance(step, Evolution):
             apply_stated(rows, step, stated_weight)
             continue
-        try:
-            dimensions = dimensions_of(rows, user, step.skill_id, catalogue)
-        except SkillNotFound:
+        if isinstance(step, str):
+            rows.forget_skill(user, step)
+            if step in selected:
+                rows.put_skill_state(user, step, selected[step])
+            continue
+        own = step.skill_id not in catalogue
+        dimensions = styles.at(step.skill_id, moment_us) if own else catalogue.get(step.skill_id).dimensions
+        if dimensions is None:
             continue
         if kind == _THUMB:
             before = learn_from(rows, step, dimensions, rules)
             rows.add_evolution(evolved(rows, step, before))
-            if step.reward > 0 and step.skill_id not in catalogue and step.at_us >= made_us(rows, user, step.skill_id):
+            if step.reward > 0 and own:
                 liked = rows.preference(user, step.bucket).dimensions
-                learn_dimensions(rows, user, step.skill_id, liked, rules.dimension_rate)
+                styles.like(step.skill_id, moment_us, liked, rules.dimension_rate)
             thumbs += 1
         elif kind == _MOVE:
             move_preference(rows, step, dimensions, signal_step, step.at_us)
         else:
             move_by_text(rows, step, dimensions, rules, signal_step, step.at_us)
+    styles.keep()
     return thumbs
 
 
-def _steps(rows: BehavioralRows, user: str) -> list[tuple[int, FeedbackRecord | Evolution]]:
-    """What is learned from, in its order: by time, so that a move of the nightly batch lies where it lay."""
+def _steps(rows: BehavioralRows, user: str, styles: OwnStyles) -> list[tuple[int, int, _What]]:
+    """What is learned from, when, in its order: by time, so that a move of the nightly batch lies where it lay."""
     counting = [one for one in rows.feedback_of(user) if one.undone_us is None and (one.skill_updated or one.categories)]
     # Thumbs keep the order they were applied in.
-    steps: list[tuple[int, int, int, FeedbackRecord | Evolution]] = []
+    steps: list[tuple[int, int, int, _What]] = []
     latest = 0
     for place, record in enumerate(counting):
         if record.skill_updated:
@@ -132,4 +144,5 @@ def _steps(rows: BehavioralRows, user: str) -> list[tuple[int, FeedbackRecord | 
             steps.append((max(record.classified_us, record.at_us), _TEXT, place, record))
     for place, change in enumerate(standing_statements(rows.evolution_of(user))):
         steps.append((change.at_us, _STATEMENT, place, change))
-    return [(kind, step) for _, kind, _, step in sorted(steps, key=lambda one: one[:3])]
+    steps += [(when_us, _DELETION, 0, skill_id) for skill_id, ends in styles.deletions.items() for when_us in ends]
+    return [(moment_us, kind, step) for moment_us, kind, _, step in sorted(steps, key=lambda one: one[:3])]

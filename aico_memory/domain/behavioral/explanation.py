@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from types import MappingProxyType
 
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
@@ -33,29 +35,39 @@ _QUESTIONS = MappingProxyType(
         "creativity": ("Did the unusual idea help?", "Would a more creative answer have been better?"),
     }
 )
+# An id in quotes, those in it doubled; nothing else in an explanation stands in quotes.
+_MENTIONED = re.compile('"((?:[^"]|"")*)"')
 _ANY_QUESTION = "Did this way of answering suit you?"
 
 
 def explain(choice: Choice) -> str:
-    """One or two sentences that name the chosen skill and where its score comes from."""
+    """One or two sentences that name the chosen skill and where its score comes from.
+
+    Skills stand there by their ids, for `worded`: what a person calls one of their own is kept sealed, with the skill alone.
+    """
     chosen = choice.chosen
     if chosen is None:
         if choice.candidates:
             return "Skills apply here, but the user's feedback has brought each of them below the confidence they need."
         return "No skill's conditions are met in this situation."
     if choice.policy == FIXED:
-        return f"{chosen.skill.name} fits the situation best ({chosen.trigger:.2f}); learning is switched off for this user."
+        return f"{_mention(chosen)} fits the situation best ({chosen.trigger:.2f}); learning is switched off for this user."
     shares = ", ".join(f"{share:.3f} {_SHARE_WORDS.get(name, name)}" for name, share in chosen.shares.items())
-    text = f"{chosen.skill.name} scores {chosen.score:.3f}: {shares}."
+    text = f"{_mention(chosen)} scores {chosen.score:.3f}: {shares}."
     if choice.share:
         usual = choice.preferred if choice.bounded and choice.preferred else chosen
-        text += f" {usual.skill.name} has made {choice.share:.0%} of this user's selections"
+        text += f" {_mention(usual)} has made {choice.share:.0%} of this user's selections"
         text += ", which is too much while this one does about as well." if choice.bounded else "."
     if choice.is_exploration:
-        instead = f" instead of {choice.preferred.skill.name}" if choice.preferred else ""
+        instead = f" instead of {_mention(choice.preferred)}" if choice.preferred else ""
         # A policy that explores by chance says how often it does; any other how often it takes this skill here.
         text += f" It was tried out{instead} to learn more (chance {choice.epsilon or choice.propensity:.3f})."
     return text
+
+
+def worded(explanation: str, name_of: Callable[[str], str]) -> str:
+    """An explanation with the names that skills have by now in place of their ids."""
+    return _MENTIONED.sub(lambda found: name_of(found[1].replace('""', '"')), explanation)
 
 
 def question_for(choice: Choice) -> str:
@@ -65,6 +77,10 @@ def question_for(choice: Choice) -> str:
     if choice.preferred is None:
         return _ANY_QUESTION
     return _question_between(choice.chosen, choice.preferred)
+
+
+def _mention(candidate: Candidate) -> str:
+    return '"' + candidate.skill.skill_id.replace('"', '""') + '"'
 
 
 def _question_between(tried: Candidate, usual: Candidate) -> str:

@@ -153,7 +153,8 @@ class UserSkill:
     status: str
     created_us: int
     updated_us: int
-    # The style that this version was made with; (): the same as `dimensions`.
+    # The style that was given to this version, or to the one whose style it goes on with, before thumbs moved it; (): the
+    # same as `dimensions`.
     given: Vector = ()
 
 

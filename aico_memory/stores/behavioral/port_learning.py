@@ -100,6 +100,9 @@ class LearningRows(Protocol):
     def delete_user_skill(self, user: str, skill_id: str) -> int:
         """Delete every version and what is known of the skill; how many versions there were."""
 
+    def forget_skill(self, user: str, skill_id: str) -> None:
+        """Delete what is known of a skill: cells, posteriors and its state; its versions stay."""
+
     def users_of_request(self, request_id: str) -> list[str]:
         """Whose selections stand under a request id, sorted; two at most."""
 

@@ -134,11 +134,14 @@ class SqlLearningRows:
         self._revise_own(skill.user)
 
     def delete_user_skill(self, user: str, skill_id: str) -> int:
-        for table in ("taste_cells", "posteriors", "skill_states"):
-            self._connection.execute(f"DELETE FROM {table} WHERE user_id = ? AND skill_id = ?", (user, skill_id))
+        self.forget_skill(user, skill_id)
         query = "DELETE FROM user_skills WHERE user_id = ? AND skill_id = ?"
         self._revise_own(user)
         return self._connection.execute(query, (user, skill_id)).rowcount
+
+    def forget_skill(self, user: str, skill_id: str) -> None:
+        for table in ("taste_cells", "posteriors", "skill_states"):
+            self._connection.execute(f"DELETE FROM {table} WHERE user_id = ? AND skill_id = ?", (user, skill_id))
 
     def _revise_own(self, user: str) -> None:
         query = "INSERT OR REPLACE INTO own_revisions (user_id, revision) VALUES (?, ?)"

@@ -206,14 +206,18 @@ class MemoryLearningRows:
 
     def delete_user_skill(self, user: str, skill_id: str) -> int:
         tables = self._tables
-        tables.cells = {key: one for key, one in tables.cells.items() if (key[0], key[4]) != (user, skill_id)}
-        tables.posteriors = {key: one for key, one in tables.posteriors.items() if (key[0], key[2]) != (user, skill_id)}
-        tables.states.pop((user, skill_id), None)
+        self.forget_skill(user, skill_id)
         found = [key for key in tables.user_skills if key[:2] == (user, skill_id)]
         for key in found:
             del tables.user_skills[key]
         tables.own_revisions[user] = token_bytes(REVISION_BYTES)
         return len(found)
+
+    def forget_skill(self, user: str, skill_id: str) -> None:
+        tables = self._tables
+        tables.cells = {key: one for key, one in tables.cells.items() if (key[0], key[4]) != (user, skill_id)}
+        tables.posteriors = {key: one for key, one in tables.posteriors.items() if (key[0], key[2]) != (user, skill_id)}
+        tables.states.pop((user, skill_id), None)
 
     def users_of_request(self, request_id: str) -> list[str]:
         return sorted(user for user, request in self._tables.selections if request == request_id)[:2]

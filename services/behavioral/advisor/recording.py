@@ -254,10 +254,13 @@ def _from_suggestion(suggestion: OpenSuggestion, sealer: Sealer) -> Outcome:
 
 
 def _state(text: str) -> str:
-    """A JSON text in its shortest form, "" for none; InvalidMessage where it is no JSON."""
+    """A JSON text in its shortest form, "" for none; InvalidMessage where it is no JSON, or no text that can be kept."""
     if not text:
         return ""
     try:
-        return json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        shortest = json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        # JSON can name half of a surrogate pair, which is no character: nothing could seal or send it.
+        shortest.encode()
     except (ValueError, RecursionError) as error:
         raise InvalidMessage("A state before or after is no JSON", "Give an object as JSON text.") from error
+    return shortest

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from aico_memory.domain.behavioral.evidence import Cell
 from aico_memory.stores.behavioral.packing import unpack_vector
-from tests.stores.behavioral.rows import OWN, read, write
+from tests.stores.behavioral.rows import OWN, POSTERIOR, STATE, read, write
 
 
 def test_versions_of_one_skill_come_oldest_first_with_the_style_they_were_made_with(store):
@@ -28,6 +29,27 @@ def test_a_shelf_is_made_of_the_accepted_ones_among_the_latest_versions(store):
     found = read(store, lambda rows: rows.accepted_skills("ann"))
     assert [(one.skill_id, one.version, one.sealed) for one in found] == [("own", 2, b"again"), ("ready", 1, b"ready")]
     assert [unpack_vector(one.style) for one in found] == [again.dimensions, OWN.dimensions]
+
+
+def test_what_is_known_of_a_skill_goes_without_its_versions_and_with_them(store):
+    def known(rows, user="ann"):
+        return rows.cells(user), rows.posteriors(user, 7), rows.skill_states(user), rows.versions_of(user, "own")
+
+    nothing = ([], {}, {}, [])
+    for forget in ("forget_skill", "delete_user_skill"):
+        for user in ("ann", "bob"):
+            write(
+                store,
+                lambda rows, user=user: rows.put_user_skill(replace(OWN, user=user)),
+                lambda rows, user=user: rows.put_cell(user, Cell("question", "neutral", "night", "own", 1.0)),
+                lambda rows, user=user: rows.put_posterior(user, 7, "own", POSTERIOR, 1),
+                lambda rows, user=user: rows.put_skill_state(user, "own", STATE),
+            )
+        write(store, lambda rows, forget=forget: getattr(rows, forget)("ann", "own"))
+        found = read(store, known)
+        assert found[:3] == nothing[:3]
+        assert len(found[3]) == (forget == "forget_skill")
+        assert all(read(store, lambda rows: known(rows, "bob")))
 
 
 def test_every_change_of_own_skills_has_a_revision_that_never_was(store):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.behavioral.diversity import Diversity, diversified, share_of
-from aico_memory.domain.behavioral.explanation import explain
+from aico_memory.domain.behavioral.explanation import explain, worded
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.policy import Candidate, Choice
 from aico_memory.domain.behavioral.skill import Skill, SkillType, Trigger
@@ -36,9 +36,8 @@ def test_above_the_bound_the_best_valid_alternative_is_taken_and_the_share_told(
     found = diversified(given_, states(usual=95, near=5), BOUND)
     assert (found.chosen.skill.skill_id, found.preferred.skill.skill_id) == ("nearer", "usual")
     assert (found.share, found.bounded, found.propensity, found.is_exploration) == (0.95, True, 0.0, False)
-    assert explain(found).endswith(
-        "Usual has made 95% of this user's selections, which is too much while this one does about as well."
-    )
+    told = "Usual has made 95% of this user's selections, which is too much while this one does about as well."
+    assert worded(explain(found), str.title).endswith(told)
 
 
 @pytest.mark.parametrize(

@@ -49,13 +49,34 @@ def test_another_decision_of_the_same_suggestion_takes_the_place_of_the_first(ad
     assert [one.outcome_id for one in advisor.outcomes().outcomes] == ["o3", "o2", "o1"]
 
 
+# Half of a pair of code units: JSON can say it, but it is no character.
+HALF = '{"note": "\\ud800"}'
+
+
 @pytest.mark.parametrize(
-    "fields", [{"type": "Add a habit!"}, {"outcome": "maybe"}, {"state_before_json": "{half"}, {"evidence": ["x" * 2001]}]
-)
+    "fields",
+    [
+        {"type": "Add a habit!"}, {"outcome": "maybe"}, {"state_before_json": "{half"}, {"state_after_json": HALF},
+        {"evidence": ["x" * 2001]},
+    ],
+)  # fmt: skip
 def test_what_is_no_outcome_is_refused_and_changes_nothing(advisor, fields):
     with pytest.raises(InvalidMessage):
         advisor.record(**fields)
     assert advisor.profile().outcomes == 0
+
+
+def test_a_suggestion_whose_state_cannot_be_kept_is_refused_and_the_weekly_job_expires_the_others(advisor):
+    with pytest.raises(InvalidMessage):
+        advisor.publish(
+            outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="s1", type="add_habit", state_before_json=HALF)
+        )
+    whole = HALF.replace("\\ud800", "\\ud83d\\ude00")
+    advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="s2", type="add_habit", state_before_json=whole))
+    weekly = behavioral_pb2.CompactOutcomes(firing_id="week", planned_at_us=START_US + 100 * DAY_US)
+    advisor.apply(advisor.event(weekly, user=""))
+    (expired,) = advisor.outcomes(3).outcomes
+    assert (expired.suggestion_id, expired.outcome) == ("s2", "expired")
 
 
 def test_patterns_follow_from_data_and_speak_in_the_advice(advisor):

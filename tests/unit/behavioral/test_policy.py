@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aico_memory.domain.behavioral.explanation import explain, question_for
+from aico_memory.domain.behavioral.explanation import explain, question_for, worded
 from aico_memory.domain.behavioral.hierarchical import HIERARCHICAL, HierarchicalFigures
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.policies import policy_named
@@ -177,8 +177,19 @@ def test_without_consent_the_best_match_is_taken_whatever_was_learned(matches):
 
 def test_an_explanation_names_skill_and_shares(matches):
     text = explain(POLICY.choose(matches[:1], UserKnowledge(), Scripted([0.8], [0.99, 0.0])))
-    assert "Short scores 0.790" in text
+    assert '"short" scores 0.790' in text
     assert "0.400 fit with the situation" in text
+    assert worded(text, str.title).startswith("Short scores 0.790: 0.400 fit")
+
+
+@pytest.mark.parametrize("skill_id", ["short", 'say "no"', '"', '""', "", "a\\b %s {0}"])
+def test_whatever_a_skill_is_called_it_stands_in_an_explanation_by_its_id_until_it_is_told(make_skill, skill_id):
+    one = Candidate(make_skill(skill_id, name='The "best" one'), 1.0, 0.5, 0.5, 0.5, {"trigger": 0.4})
+    other = Candidate(make_skill("usual", name="Usual"), 1.0, 0.5, 0.5, 0.5, {})
+    text = explain(Choice("p", one, True, other, (one, other), propensity=0.2))
+    assert "best" not in text
+    told = worded(text, {skill_id: 'The "best" one', "usual": "Usual"}.__getitem__)
+    assert told.startswith('The "best" one scores 0.400: 0.400 fit with the situation. It was tried out instead of Usual')
 
 
 def test_an_exploration_tells_how_often_it_is_made(matches):

@@ -73,6 +73,42 @@ def test_what_was_put_aside_by_hand_returns_and_what_was_restored_is_put_aside(w
     assert "archived" not in statuses(worker).values()
 
 
+def test_new_words_and_old_ones_leave_a_skill_aside_until_it_is_restored(worker):
+    made = own_skill(worker)
+    change(worker, made.skill_id, "archive")
+    assert own_skill(worker, made.skill_id, template="Answer in verse.").status == "archived"
+    back = change(worker, made.skill_id, "revert")
+    assert (back.status, back.template) == ("archived", "Answer in rhyme.")
+    assert worker.select(intent="creative", request_id="aside").skill_id != made.skill_id
+    put_aside = now_us(worker)
+    assert change(worker, made.skill_id, "restore").status == "accepted"
+    assert change(worker, made.skill_id, "revert").status == "accepted"
+    assert undo(worker, put_aside) == 1
+    assert statuses(worker)[made.skill_id] == "archived"
+
+
+def test_a_proposal_with_other_words_is_one_until_it_is_accepted(worker):
+    made, proposed = complained(worker)
+    before = now_us(worker)
+    edited = own_skill(worker, proposed.skill_id, template="Answer in a limerick.", intents=[])
+    assert (edited.status, edited.template) == ("proposed", "Answer in a limerick.")
+    assert {one.skill_id: one.evidence for one in skills(worker)} == {made.skill_id: "", proposed.skill_id: proposed.evidence}
+    assert undo(worker, before) == 0
+    accepted = change(worker, proposed.skill_id, "accept")
+    assert (accepted.skill_id, accepted.version, accepted.template) == (made.skill_id, 2, "Answer in a limerick.")
+    assert [one.skill_id for one in skills(worker)] == [made.skill_id]
+
+
+def test_a_refined_skill_that_was_put_aside_since_is_as_it_was(worker):
+    made, proposed = complained(worker)
+    before = now_us(worker)
+    change(worker, proposed.skill_id, "accept")
+    change(worker, made.skill_id, "archive")
+    assert [(one.status, one.template) for one in skills(worker)] == [("archived", proposed.template)]
+    assert undo(worker, before) == 2
+    assert [(one.status, one.template) for one in skills(worker)] == [("accepted", made.template)]
+
+
 def test_what_was_put_aside_for_want_of_room_returns(tmp_path):
     worker, _ = crowded(MemoryBehavioralStore(), tmp_path)
     before = now_us(worker)

@@ -111,6 +111,59 @@ def test_a_reset_leaves_what_thumbs_have_wished(tmp_path, worker):
     assert slope(worker, "verbosity") == pytest.approx(wished)
 
 
+def fresh(tmp_path, name, *statements):
+    """Slope of verbosity of somebody who has stated this and nothing else."""
+    other = Worker(MemoryBehavioralStore(), tmp_path / name)
+    other.consent()
+    for value, fields in statements:
+        state(other, style={"verbosity": value}, **fields)
+    return slope(other, "verbosity")
+
+
+def test_what_is_stated_for_one_context_again_takes_the_place_of_what_was_stated_for_it(tmp_path, worker):
+    state(worker, style={"verbosity": 0.9}, bucket=7)
+    once = slope(worker, "verbosity")
+    state(worker, style={"verbosity": 0.9}, bucket=7)
+    state(worker, style={"verbosity": 0.8}, bucket=7)
+    assert slope(worker, "verbosity") == once == fresh(tmp_path, "high", (0.9, {"bucket": 7}))
+    state(worker, style={"verbosity": 0.1}, bucket=7)
+    low = fresh(tmp_path, "low", (0.1, {"bucket": 7}))
+    assert slope(worker, "verbosity") == low < once
+    state(worker, style={"verbosity": 0.5}, bucket=7)
+    assert slope(worker, "verbosity") == fresh(tmp_path, "nothing")
+    state(worker, style={"verbosity": 0.1}, bucket=7)
+    state(worker, style={"verbosity": 0.2}, bucket=8)
+    assert slope(worker, "verbosity") < low, "another context is another wish"
+
+
+def test_a_reset_takes_back_the_wishes_of_what_it_resets_and_with_them_the_choices(tmp_path, worker):
+    untold, chosen = slope(worker, "verbosity"), worker.select(request_id="before").shares
+    state(worker, style={"verbosity": 0.9}, bucket=7)
+    state(worker, style={"verbosity": 0.8}, bucket=8)
+    state(worker, reset=True, bucket=7)
+    assert slope(worker, "verbosity") == fresh(tmp_path, "one", (0.8, {"bucket": 8})) > untold
+    assert worker.select(request_id="before again").shares != chosen
+    worker.publish(behavioral_pb2.DeleteSelections(user_id="ann"))
+    state(worker, reset=True)
+    assert slope(worker, "verbosity") == untold
+    assert worker.select(request_id="before").shares == chosen
+
+
+def test_what_is_stated_for_all_takes_the_place_of_what_was_stated_for_single_contexts(worker):
+    def wished(dimension):
+        lines = [line for line in learned(worker) if line["section"] == "behavioral.wish"]
+        return next((one["more"], one["less"]) for one in lines if one["dimension"] == dimension)
+
+    weight = worker.settings.behavioral.library.stated_weight
+    state(worker, style={"verbosity": 0.9, "structure": 0.9}, bucket=7)
+    state(worker, style={"verbosity": 0.1})
+    assert (wished("verbosity"), wished("structure")) == ((0.0, weight), (weight, 0.0))
+    state(worker, style={"verbosity": 0.9}, bucket=7)
+    assert wished("verbosity") == (weight, weight)
+    state(worker, reset=True, bucket=7)
+    assert wished("verbosity") == (0.0, weight), "what was said of all contexts stands"
+
+
 def test_the_newest_statement_holds_and_a_reset_of_all_ends_it(worker):
     state(worker, style={"verbosity": 0.1, "structure": 0.9})
     state(worker, style={"verbosity": 0.3})

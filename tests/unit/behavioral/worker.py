@@ -63,14 +63,14 @@ class Model:
 class Worker:
     """Publishes to the handlers, one event a transaction unless told otherwise."""
 
-    def __init__(self, store, folder, settings=None, catalogue=None):
+    def __init__(self, store, folder, settings=None, catalogue=None, root_key=None):
         home = Home(folder)
         self.settings = settings or Settings.model_validate({"behavioral": {"model_deadline_ms": 10, "model_retry_ms": 1}})
         self.model, self.store, self.count = Model(), store, 0
         self.clock = FixedClock(from_us(START_US))
         ports = SimpleNamespace(
             link=self.model, clock=self.clock, settings=self.settings, log=SilentLog(), home=home,
-            vault=Vault(home, None, "off", self.settings.security),
+            vault=Vault(home, root_key, "key_file" if root_key else "off", self.settings.security),
         )  # fmt: skip
         self.handlers = BehavioralHandlers(ports, store, catalogue or load_skills(shipped_config() / FILE))
 
