@@ -190,3 +190,19 @@ def test_deleted_records_are_named_beside_what_is_at_hand(worker: Worker) -> Non
     asked = context_pb2.CandidatesRequest(user_id="ada", hot=True)
     assert len(worker.ask(asked).withdrawn) == 2
     assert not worker.ask(context_pb2.CandidatesRequest(user_id="ada")).withdrawn
+
+
+def test_promoting_what_was_said_twice_keeps_it_whatever_is_said_next(worker: Worker) -> None:
+    set_policy(worker, mode="manual")
+    worker.say("I live in Rome.", said_at_us=START - 9 * DAY)
+    worker.say("I live in Rome.", said_at_us=START - 5 * DAY)
+    first, second = sorted(items(worker), key=lambda one: one.memory.said_at_us)
+    for one in (second, first):
+        command = write_path_pb2.ReviewDecision(user_id="ada", memory_id=one.memory.memory_id.hex(), decision="promote")
+        worker.answered(command)
+    set_policy(worker)
+    for _ in range(2):
+        worker.say("I live in Rome.")
+        assert recall(worker, HOME) == ["Rome"]
+        assert recall(worker, HOME, as_of_us=START - 3 * DAY) == ["Rome"]
+    assert sorted(one.memory.status for one in items(worker)) == ["active", "invalid"]

@@ -196,6 +196,19 @@ def test_a_promoted_candidate_that_only_confirms_is_laid_aside() -> None:
     assert (shelf.active(), shelf.items[said(1, "Rome", 0).statement_id].memory.reference_count) == (["rome"], 1)
 
 
+def test_a_duplicate_said_earlier_that_is_promoted_last_takes_nothing_with_it() -> None:
+    shelf, first, second = Shelf(), said(1, "Rome", 0), said(2, "Rome", 5)
+    waiting(shelf, first)
+    waiting(shelf, second)
+    promoted(shelf, second)
+    assert promoted(shelf, first).memory.status == "invalid"
+    for again in (said(3, "Rome", 31), said(4, "Rome", 32)):
+        shelf.tell(again)
+        assert (shelf.active(), shelf.held(3), shelf.held(40)) == (["rome"], ["rome"], ["rome"])
+    shelf.tell(said(5, "Oslo", 50))
+    assert (shelf.held(3), shelf.held(51), shelf.active()) == (["rome"], ["oslo"], ["oslo"])
+
+
 def test_a_promotion_tells_what_was_said_since_and_writes_what_was_told_as_past_as_past() -> None:
     expected = (("retract", "disabled", "RETRACT"), ("end", "expired", "END"))
     for act, status, action in expected:
