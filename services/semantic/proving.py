@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from aico_memory.domain.gate.policy import WritePolicy
 from aico_memory.domain.gate.statement import CLOSING, Statement, says_the_same
-from aico_memory.domain.memory import record_of
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import REPLAY
+from services.semantic.taking_back import taken_back
 
 
 class Proving:
@@ -37,9 +37,7 @@ class Proving:
 
     def _waiting(self, transaction: SemanticTransaction, new: Statement) -> Iterator[Statement]:
         for one in transaction.unproven(new.scope, new.key, self._limit):
-            record = transaction.memory(record_of(one.event_id))
-            if record is not None and (record.status == "invalid" or record.version > 1):
-                # Who deleted or reworded the message takes back what it said.
+            if taken_back(transaction, one):
                 transaction.drop_statement(one.statement_id)
             elif one.statement_id != new.statement_id:
                 yield one
