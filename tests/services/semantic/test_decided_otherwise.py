@@ -206,3 +206,27 @@ def test_promoting_what_was_said_twice_keeps_it_whatever_is_said_next(worker: Wo
         assert recall(worker, HOME) == ["Rome"]
         assert recall(worker, HOME, as_of_us=START - 3 * DAY) == ["Rome"]
     assert sorted(one.memory.status for one in items(worker)) == ["active", "invalid"]
+
+
+def test_an_edit_that_is_refused_leaves_nothing_behind(worker: Worker) -> None:
+    worker.say("I like tea.")
+    worker.say("I like coffee.")
+    before, told = list(worker.handlers.export("ada", "", 999).lines), len(worker.emitted(("changed", semantic_pb2.Changed)))
+    tea = next(one.memory.memory_id for one in items(worker) if one.value == "tea")
+    with pytest.raises(InvalidMessage, match="already"):
+        worker.answered(semantic_pb2.UpdateMemory(user_id="ada", memory_id=tea.hex(), text="I like coffee."))
+    assert list(worker.handlers.export("ada", "", 999).lines) == before
+    assert len(worker.emitted(("changed", semantic_pb2.Changed))) == told
+
+
+@pytest.mark.parametrize("mode", ["manual", "shadow"])
+def test_what_waited_for_review_was_believed_in_none_of_its_wordings(worker: Worker, mode: str) -> None:
+    set_policy(worker, mode=mode)
+    worker.say("I live in Rome.")
+    update(worker, "I live in Milan.")
+    (former,) = [one.memory for one in items(worker) if one.memory.version_of is not None]
+    assert (former.status, former.invalidated_at_us) == ("invalid", former.recorded_at_us)
+    known_us = worker.clock.now_us()
+    review(worker, "promote")
+    assert recall(worker, HOME) == ["Milan"]
+    assert recall(worker, HOME, known_as_of_us=known_us) == []
