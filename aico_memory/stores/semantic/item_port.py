@@ -39,6 +39,15 @@ STRENGTHS = (
 RETENTION = ("stability", "access_count", "last_accessed_us")
 
 
+HOUR_US = 3_600_000_000
+
+
+def spans(session_id: str, at_us: int) -> tuple[tuple[str, str], ...]:
+    """What a fast-path write counts in, as (span, its name): the hour, and the session where there is one."""
+    hour = ("hour", str(at_us // HOUR_US))
+    return (("session", session_id), hour) if session_id else (hour,)
+
+
 @dataclass(frozen=True, slots=True)
 class Interaction:
     """A turn whose response reinforces what it used; kept for a while, so that the pass can be repeated."""
@@ -163,7 +172,7 @@ class ItemReads(Protocol):
         """The policy of a scope; None where none was ever set."""
 
     def usage(self, scope: Scope, session_id: str, at_us: int) -> Usage:
-        """Fast-path writes of the session, and of the hour of the broker's clock that `at_us` lies in."""
+        """Fast-path writes of the session (none where there is no session), and of the hour that `at_us` lies in."""
 
     def tags(self, scope: Scope, session_id: str, at_us: int) -> list[Tag]:
         """Tags of a session that have not run out, by ascending id of their items."""
@@ -242,7 +251,7 @@ class ItemWrites(ItemReads, Protocol):
         """The policy of a scope, with the versions that are kept."""
 
     def count_write(self, scope: Scope, session_id: str, at_us: int) -> None:
-        """One fast-path write more in the session and in the hour of `at_us`."""
+        """One fast-path write more in the session, if there is one, and in the hour of `at_us`."""
 
     def put_tag(self, tag: Tag) -> None:
         """Store a tag as it is now."""

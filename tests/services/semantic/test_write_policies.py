@@ -110,6 +110,14 @@ def active(worker) -> set[str]:
     return {value for value, status in values(worker) if status == "active"}
 
 
+def test_what_is_said_in_no_session_is_held_off_by_no_session(worker):
+    set_policy(worker, session_writes=2)
+    for tool in ("Figma", "Obsidian", "Krita", "Blender"):
+        worker.say(f"I use {tool}", session_id="")
+    assert active(worker) == {"Figma", "Obsidian", "Krita", "Blender"}
+    assert worker.handlers.state.waiting("ada", (), 9) == []
+
+
 def held_off(worker) -> str:
     """A message whose statement waits for sleep; the id of its record."""
     set_policy(worker, session_writes=1)

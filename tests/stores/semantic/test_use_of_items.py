@@ -24,6 +24,13 @@ def test_use_is_counted_by_session_and_by_hour(store):
     assert store.usage(ADA, "s2", 2 * HOUR) == Usage(1, 0)
 
 
+def test_what_was_said_in_no_session_counts_by_the_hour_alone(store):
+    with store.transaction() as transaction:
+        transaction.count_write(ADA, "", HOUR)
+        transaction.count_write(ADA, "", HOUR)
+    assert store.usage(ADA, "", HOUR) == Usage(0, 2)
+
+
 def test_tags_run_out_and_are_captured_once(store):
     put(store, an_item(1), an_item(2, "x", valid_until_us=9))
     tag = Tag(memory_id(1), ADA, "s1", 5, 100)
