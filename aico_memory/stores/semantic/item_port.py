@@ -36,7 +36,7 @@ STRENGTHS = (
     "reference_count", "last_referenced_us",
 )  # fmt: skip
 # Those of them that an answer changes of what it used.
-RETENTION = ("stability", "access_count", "last_accessed_us")
+RETENTION = ("stability", "storage_strength", "access_count", "last_accessed_us")
 
 
 HOUR_US = 3_600_000_000
@@ -215,7 +215,7 @@ class ItemWrites(ItemReads, Protocol):
         """Strengths and counts of use of a memory as they are now; no index holds any of them."""
 
     def set_retention(self, memories: Sequence[Memory]) -> None:
-        """Stability and accesses of these memories as they are now: what no index holds and no context shows."""
+        """Stability, storage strength and accesses of these memories: what no index holds and no context shows."""
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
         """The vector of an item's present text, so that the indexer need not ask for it."""

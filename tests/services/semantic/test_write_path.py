@@ -246,6 +246,7 @@ def test_items_used_together_last_longer_and_are_counted_as_a_pair(worker):
     for memory_id in used:
         assert after[memory_id].access_count == before[memory_id].access_count + 1
         assert after[memory_id].stability == pytest.approx(before[memory_id].stability * 1.02)
+        assert before[memory_id].storage_strength < after[memory_id].storage_strength <= 10
     assert worker.handlers.state.pair_counts(used) == {Pair(*sorted(used)): 1}
 
 

@@ -117,6 +117,9 @@ def test_no_capture_out_of_session_scope_and_time(fields, at_us: int) -> None:
 def test_items_retrieved_together_last_longer_and_are_counted_as_pairs() -> None:
     both = [item(1, stability=10.0), item(2, stability=20.0), item(3, stability=5.0, status="candidate")]
     found = retrieved_together(both, day(2), TAGS, MODEL.retention)
+    assert all(1.0 < one.storage_strength < 10.0 for one in found)
+    again = retrieved_together(found, day(2), TAGS, MODEL.retention)
+    assert [one.storage_strength > before.storage_strength for one, before in zip(again, found, strict=True)] == [True, True]
     assert [(one.access_count, one.stability, one.last_accessed_us) for one in found] == [(1, 10.2, day(2)), (1, 20.4, day(2))]
     assert retrieved_together(both[:1], day(2), TAGS, MODEL.retention)[0].stability == 10.0
     assert pairs_of([b"b", b"a", b"c", b"a"], TAGS) == (Pair(b"a", b"b"), Pair(b"b", b"c"), Pair(b"a", b"c"))
