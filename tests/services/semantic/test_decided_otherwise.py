@@ -10,7 +10,7 @@ from aico_memory.contracts.v1 import context_pb2, semantic_pb2, temporal_pb2, wr
 from aico_memory.domain.graph.edges import Edge
 from aico_memory.domain.memory import OPEN
 from aico_memory.errors import InvalidMessage
-from tests.services.semantic.statements import ADA, DAY, items, set_policy
+from tests.services.semantic.statements import ADA, DAY, items, message, set_policy
 from tests.services.semantic.worker import START, Worker
 
 TEA = "My favourite tea is Earl Grey."
@@ -110,6 +110,17 @@ def test_what_was_deleted_does_not_come_back_with_an_older_message(worker: Worke
     assert (told.action, told.act) == ("invalidated", "delete")
     worker.say("I live in Rome.")
     assert recall(worker, HOME) == ["Rome"], "said anew it is new"
+
+
+def test_what_held_once_is_deleted_without_what_holds_again(worker: Worker) -> None:
+    for days, text in ((30, "I live in Rome."), (20, "I moved to Oslo."), (10, "I moved to Rome.")):
+        worker.say(text, said_at_us=START - days * DAY)
+    first = min(items(worker), key=lambda one: one.memory.said_at_us).memory
+    worker.answered(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=first.memory_id.hex()))
+    said = worker.tell(message("I live in Rome."))
+    assert not [line for line in worker.handlers.state.explanation(said.event_id.bytes, [ADA]).trace if "failed" in line]
+    assert recall(worker, HOME) == recall(worker, HOME, as_of_us=START - 5 * DAY) == ["Rome"]
+    assert [one.memory.status for one in items(worker) if one.value == "Rome"] == ["invalid", "active"]
 
 
 def test_a_promoted_item_names_each_message_once(worker: Worker) -> None:

@@ -311,3 +311,13 @@ def test_what_is_pinned_stays_pinned_under_the_item_that_it_is_one_with():
     kept = shelf.items[ROME.statement_id].memory
     assert (kept.status, kept.pinned, shelf.held(15), shelf.active()) == ("active", True, ["rome"], ["rome"])
     assert [(one.old_value, one.new_value) for one in shelf.changes if one.what == "pinned"] == [("False", "True")]
+
+
+def test_a_deletion_of_what_held_once_leaves_the_same_value_that_holds_again():
+    shelf = told([ROME, OSLO, said(3, "Rome", 30)])
+    known = shelf.items[ROME.statement_id]
+    shelf.items[ROME.statement_id] = replace(known, memory=replace(known.memory, status="invalid", invalidated_at_us=day(40)))
+    shelf.statements.append(withdrawal(ROME, bytes(15) + b"w", bytes(15) + b"e", day(40), 9))
+    shelf.tell(said(4, "Rome", 50))
+    assert (shelf.active(), shelf.held(35), shelf.held(51)) == (["rome"], ["rome"], ["rome"])
+    assert shelf.items[said(3, "Rome", 30).statement_id].memory.reference_count == 1
