@@ -35,6 +35,16 @@ def require_transition(status: str, to: str) -> None:
         raise RefusedTransition(f"{status} does not lead to {to}", f"From {status} an item can become: {ways}.")
 
 
+def require_way(status: str, to: str) -> None:
+    """RefusedTransition where neither a step leads there nor the way by active.
+
+    What is folded anew from all that was said goes by active: the step that had been taken holds no more, another one does.
+    """
+    if status != to and to not in TRANSITIONS[status]:
+        require_transition(status, "active")
+        require_transition("active", to)
+
+
 def reaches_prompt(memory: Memory) -> bool:
     """Only what is active is put into a prompt, and only that is reinforced."""
     return memory.status == "active"

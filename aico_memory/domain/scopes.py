@@ -80,6 +80,11 @@ def is_of_several(subject: str) -> bool:
     return subject.startswith(_MARK) or is_of_all(subject)
 
 
+def is_of_another(subject: str, memory: Memory, owner: str) -> bool:
+    """Whether it is what another member of a shared scope has, or that member's kin: nobody else's word changes it."""
+    return subject.startswith(_MARK) and memory.owner != owner
+
+
 def is_of_all(subject: str) -> bool:
     """Whether it stands for all who share a scope, and for nobody by name."""
     return subject == _ALL

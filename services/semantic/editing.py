@@ -71,8 +71,11 @@ class Editing:
         if memory.text == message.text and not message.metadata_json:
             return memory
         at_us = event.occurred_us
+        # What waits for review was believed in none of its wordings.
+        believed = memory.status == "active"
+        status, until_us = ("superseded", at_us) if believed else ("invalid", memory.recorded_at_us)
         former = replace(
-            memory, memory_id=derive_id(event.event_id, VERSION).bytes, status="superseded", invalidated_at_us=at_us,
+            memory, memory_id=derive_id(event.event_id, VERSION).bytes, status=status, invalidated_at_us=until_us,
             updated_at_us=at_us, superseded_by=memory.memory_id, version_of=memory.memory_id, pinned=False,
         )  # fmt: skip
         language = guess_language(message.text, self._rules.languages)

@@ -148,7 +148,8 @@ def shadow_report(explanations: Iterable[Explanation], cut: bool = False) -> wri
     for explanation in explanations:
         messages += 1
         filters.update(explanation.filtered)
-        for one in explanation.outcomes:
+        # What waited counts once, as what became of it.
+        for one in {one.statement_id: one for one in explanation.outcomes}.values():
             done[one.action] += 1
             in_auto[one.in_auto] += 1
             in_shadow[one.in_shadow] += 1

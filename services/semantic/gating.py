@@ -28,7 +28,7 @@ from aico_memory.stores.semantic.item_port import ItemReads, Vector
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.forming import Prepared, Vectors, facts_of
 from services.semantic.persisting import Persisting
-from services.semantic.proving import Proving, taken_back
+from services.semantic.proving import Proving
 from services.semantic.saying import Said
 
 INJECTION = "prompt_injection"
@@ -80,12 +80,12 @@ class Gating:
         if policy.read_only or transaction.paused_us(statement.owner):
             return []
         transaction.drop_statement(statement.statement_id)
-        if taken_back(transaction, statement):
-            return []
         formed = Formed(arousal=statement.arousal, language=statement.fact.language)
         near = self.near(transaction, statement, vectors)
         judged = self._judged(transaction, statement, near, formed, vectors, policy, sequence, fast=False)
-        return [self._outcome(judged)]
+        outcomes = [self._outcome(judged)]
+        tell_since(transaction, statement, outcomes)
+        return outcomes
 
     def judge(
         self,
@@ -154,7 +154,8 @@ class Gating:
                 transaction.drop_statement(one.statement_id)
                 calm = Formed(arousal=one.arousal, language=one.fact.language)
                 before = self.near(transaction, one, vectors)
-                self._judged(transaction, one, before, calm, vectors, policy, sequence, fast=False, evidence=evidence)
+                proven = self._judged(transaction, one, before, calm, vectors, policy, sequence, fast=False, evidence=evidence)
+                tell_since(transaction, one, [self._outcome(proven)])
             near = self.near(transaction, part, vectors) if earlier else near
         vector = vectors.of(part.fact.text)
         scored = self._score(transaction, part, formed, near, vector, vectors.fingerprint)
@@ -270,6 +271,14 @@ class Gating:
             judged.statement, judged.score, judged.neighbours, judged.admission, judged.decision, judged.applied,
             self._negations, self._figures.prediction_error.same_wording,
         )  # fmt: skip
+
+
+def tell_since(transaction: SemanticTransaction, statement: Statement, outcomes: Sequence[Outcome]) -> None:
+    """What became of a statement after its message had been decided, in the explanation of that message."""
+    told = transaction.explanation(statement.event_id, [statement.scope])
+    if told is not None and outcomes:
+        more = replace(told, outcomes=(*told.outcomes, *outcomes))
+        transaction.explain(more, statement.scope, statement.owner, statement.received_at_us)
 
 
 def event_of(statement: Statement) -> uuid.UUID:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from aico_memory.domain.gate.policy import WritePolicy
 from aico_memory.domain.gate.statement import CLOSING, Statement, says_the_same
-from aico_memory.domain.memory import record_of
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import REPLAY
+from services.semantic.taking_back import taken_back
 
 
 class Proving:
@@ -42,9 +42,3 @@ class Proving:
                 transaction.drop_statement(one.statement_id)
             elif one.statement_id != new.statement_id:
                 yield one
-
-
-def taken_back(transaction: SemanticTransaction, statement: Statement) -> bool:
-    """Whether the message of a statement was deleted or reworded: who does that takes back what it said."""
-    record = transaction.memory(record_of(statement.event_id))
-    return record is not None and (record.status == "invalid" or record.version > 1)

@@ -160,7 +160,8 @@ class Reviewing:
         kept = self._store.statement(memory_id)
         explained = self._store.explanation(kept[0].event_id, scopes) if kept else None
         outcomes = explained.outcomes if explained else ()
-        return next((one for one in outcomes if one.statement_id == memory_id), None)
+        # What waited before it came up for review was decided twice.
+        return next((one for one in reversed(outcomes) if one.statement_id == memory_id), None)
 
 
 def _reviewed_scopes(

@@ -25,9 +25,10 @@ from aico_memory.ids import derive_id
 from aico_memory.log import get_logger
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.forming import Forming, Vectors, facts_of
-from services.semantic.gating import Gating
+from services.semantic.gating import Gating, tell_since
 from services.semantic.graphing import Graphing
 from services.semantic.saying import said_by
+from services.semantic.taking_back import taken_back
 
 _REFERRING: Final = "referring"
 # What is wrong with the statement, not with the store.
@@ -85,9 +86,7 @@ class SecondLook:
 
     def _again(self, transaction: SemanticTransaction, kept: Statement, sequence: int) -> None:
         cause = uuid.UUID(bytes=kept.event_id)
-        record = transaction.memory(record_of(kept.event_id))
-        if record is None or record.status == "invalid":
-            # Who deleted the message takes back what it said.
+        if transaction.memory(record_of(kept.event_id)) is None or taken_back(transaction, kept):
             transaction.drop_statement(kept.statement_id)
             return
         statement = replace(kept, statement_id=derive_id(cause, "item", kept.place).bytes)
@@ -100,7 +99,7 @@ class SecondLook:
                 outcomes.append(
                     self._gating.settle(transaction, anew, self._gating.near(transaction, anew, Vectors()), sequence)
                 )
-        self._explain(transaction, kept, outcomes)
+        tell_since(transaction, kept, [one for one in outcomes if one.action != "NOTHING"])
 
     def _anew(self, transaction: SemanticTransaction, part: Statement, sequence: int) -> Statement | None:
         """The part as it is to be judged; None where it was carried out as it is meant now."""
@@ -136,11 +135,3 @@ class SecondLook:
         transaction.drop_statement(memory.memory_id)
         self._graphing.follow(transaction, [replace(item, memory=gone)])
         return replace(part, statement_id=derive_id(uuid.UUID(bytes=part.event_id), "read again", part.place).bytes)
-
-    @staticmethod
-    def _explain(transaction: SemanticTransaction, kept: Statement, outcomes: list[Outcome]) -> None:
-        told = transaction.explanation(kept.event_id, [kept.scope])
-        done = [one for one in outcomes if one.action != "NOTHING"]
-        if told is not None and done:
-            more = replace(told, outcomes=(*told.outcomes, *done))
-            transaction.explain(more, kept.scope, kept.owner, kept.received_at_us)

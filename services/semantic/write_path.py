@@ -126,7 +126,8 @@ def answered(transaction: SemanticTransaction, event: Event, effect: Callable[[]
     """Reply with what the effect gives, or with the refusal: nothing was changed where a rule refused."""
     outcome: Message | AicoMemoryError
     try:
-        outcome = effect()
+        with transaction.attempt():
+            outcome = effect()
     except AicoMemoryError as error:
         if error.code not in REFUSALS:
             raise

@@ -23,6 +23,7 @@ from services.semantic.convert import REPLAY, id_text, scope_message
 from services.semantic.forming import Forming, Prepared, facts_of
 from services.semantic.gating import Gating
 from services.semantic.saying import Said, said_by
+from services.semantic.taking_back import taken_back
 from services.semantic.tokens import FormationRules
 
 # Trouble with what was said; trouble with the store is none of it, and is tried again.
@@ -126,6 +127,9 @@ class Writing:
         written: dict[bytes, None] = {}
         for statement in {one.statement_id: one for one in waiting}.values():
             self._give_way()
+            if taken_back(transaction, statement):
+                transaction.drop_statement(statement.statement_id)
+                continue
             for outcome in self._gating.take_up(transaction, statement, self._forming.vectors, event.global_sequence):
                 written |= dict.fromkeys(outcome.written)
         return list(written)

@@ -112,12 +112,15 @@ def _chained(new: Statement, decision: Decision, standing: Standing, figures: Me
         base = old or memory_of(segment.lead, figures.retention, weights=figures.confidence)
         memory = validity_on(base, segment, place.ids)
         if old is not None and old.immutable and _differs(old, memory):
-            held = replace(decision, action="CANDIDATE", rule="immutable", reason="An immutable item would change",
-                           target=old.memory_id, instead=decision.action)  # fmt: skip
-            return _beside(new, held, "candidate", figures)
+            return _held(new, decision, old, figures)
+        if old is not None:
+            lifecycle.require_way(old.status, memory.status)
         if old is not None and old.status != "active" and memory.status == "active":
             # What replaced it turned out to be wrong: it holds again, so it rests no longer.
             memory = awakened(memory, new.received_at_us)
+        if any(known[one].memory.pinned for one, into in place.merged.items() if into == memory_id):
+            # What is held fast stays so under the name of the other.
+            memory = replace(memory, pinned=True)
         if old is not None and mine:
             memory = reinforced(memory, new, standing.evidence_of(memory_id), figures)
         if old is not None:
@@ -128,10 +131,13 @@ def _chained(new: Statement, decision: Decision, standing: Standing, figures: Me
         histories.append((memory_id, changes_of(segment, memory_id)))
         relations += _relations(segment, memory_id, place.ids)
     for gone, into in place.merged.items():
-        old = standing.item(gone)
-        if old is not None and old.status != "invalid":
-            items.append(replace(known[gone], memory=_absorbed(old, into, new)))
-            histories.append((gone, ()))
+        old = known[gone].memory
+        memory = _absorbed(old, into, new)
+        if old.immutable and _differs(old, memory):
+            return _held(new, decision, old, figures)
+        lifecycle.require_way(old.status, memory.status)
+        items.append(replace(known[gone], memory=memory))
+        histories.append((gone, ()))
     for variant, closed in _closed_variants(new, items, standing, about):
         items.append(replace(variant, memory=closed))
         changes += differences(variant.memory, closed, new.said_at_us, new.event_id, "what it doubted is settled")
@@ -208,6 +214,13 @@ def _beside(new: Statement, decision: Decision, status: str, figures: MemoryMode
     made = _created(new, decision, figures, status)
     relations = _contradicts(new, decision.target) if decision.rule == "immutable" else ()
     return replace(made, relations=relations)
+
+
+def _held(new: Statement, decision: Decision, fixed: Memory, figures: MemoryModelSettings) -> Applied:
+    """What would change or absorb an immutable item waits for review."""
+    held = replace(decision, action="CANDIDATE", rule="immutable", reason="An immutable item would change",
+                   target=fixed.memory_id, instead=decision.action)  # fmt: skip
+    return _beside(new, held, "candidate", figures)
 
 
 def _variant(new: Statement, decision: Decision, standing: Standing, figures: MemoryModelSettings) -> Applied:

@@ -203,8 +203,11 @@ class _Chain:
                 link.learn(said, until_us, _status(until_us, said), by, "what replaced it was retracted")
 
     def _withdraw(self, said: Statement) -> None:
-        """A person deleted it: said again it is something new. What it had replaced does not come back for that."""
-        target = self._named(said.fact.object_key, said.said_at_us)
+        """A person deleted it: said again it is something new. What it had replaced does not come back for that.
+
+        It is the value from when the deleted statement began, and not the same value stated anew since.
+        """
+        target = self._named(said.fact.object_key, said.fact.valid_from_us)
         if target is not None:
             target.learn(said, target.until_us, "disabled", b"", "deleted")
 

@@ -14,6 +14,7 @@ from aico_memory.domain.formation.formed import NEWEST
 from aico_memory.domain.gate.comparing import Comparison, compare, is_closest
 from aico_memory.domain.gate.policy import Admission, WritePolicy, write_status
 from aico_memory.domain.gate.statement import CLOSING, Known, Neighbour, Statement
+from aico_memory.domain.scopes import is_of_another
 from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings
 
 ACTIONS: Final = (
@@ -78,6 +79,7 @@ def resolved(
     meant = [
         one for one in neighbours
         if one.known.predicate and one.known.object_key == fact.corrected and one.known.memory.scope == new.scope
+        and not is_of_another(one.known.subject, one.known.memory, new.owner)
     ]  # fmt: skip
     if not meant:
         return new
@@ -129,16 +131,22 @@ def _judge(
     figures: PredictionErrorSettings, negations: frozenset[str],
 ) -> Decision:  # fmt: skip
     compared = [compare(new, one, negations, figures.same_wording) for one in neighbours if is_closest(one.known)]
-    closest = max(compared, key=_rank, default=None)
     if new.role == "assistant":
         echo = _echo(new, compared, thresholds)
         if echo is not None:
             return echo
+    compared = [one for one in compared if _may_be_about(new, one.neighbour.known)]
+    closest = max(compared, key=_rank, default=None)
     if new.fact.act in CLOSING:
         return _closing(new, compared, thresholds)
     if closest is None:
         return Decision("CREATE", "nothing_known", "Nothing is known of it")
     return _table(new, closest, variants, thresholds, figures)
+
+
+def _may_be_about(new: Statement, known: Known) -> bool:
+    """Likeness of words alone reaches nobody else's: only whose word it is may change what a member of a shared scope has."""
+    return bool(new.fact.predicate and known.predicate) or not is_of_another(known.subject, known.memory, new.owner)
 
 
 def _rank(one: Comparison) -> tuple[bool, bool, bool, float, bytes]:

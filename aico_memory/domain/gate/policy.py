@@ -123,15 +123,11 @@ def rolled_back(history: PolicyHistory, at_us: int, by: str, figures: PolicySett
 
     The emergency switch stays as it is: versions that only threw it are passed over, and what is restored takes it along.
     """
-    newest = history.versions[-1]
-    thrown = {after.number for before, after in pairwise(history.versions) if _only_switched(before.policy, after.policy)}
-    standing = next((one for one in reversed(history.versions) if one.number not in thrown), newest)
-    source = standing.restored or standing.number
-    set_before = [one for one in history.versions if one.number < source and not one.restored and one.number not in thrown]
-    if not set_before:
+    newest, standing = history.versions[-1], _standing(history)
+    if len(standing) < 2:
         raise NotFound("There is no earlier policy", "Set a policy instead.")
-    policy = replace(set_before[-1].policy, read_only=newest.policy.read_only)
-    restored = PolicyVersion(newest.number + 1, policy, at_us, by, set_before[-1].number)
+    policy = replace(standing[-2].policy, read_only=newest.policy.read_only)
+    restored = PolicyVersion(newest.number + 1, policy, at_us, by, standing[-2].number)
     return _appended(history, restored, figures)
 
 
@@ -187,6 +183,20 @@ def due_dormant(active: Sequence[Memory], policy: WritePolicy, important_from: f
     movable = [one for one in active if not (one.pinned or one.immutable)]
     movable.sort(key=lambda one: (one.importance >= important_from, one.created_at_us, one.memory_id))
     return tuple(one.memory_id for one in movable[:over])
+
+
+def _standing(history: PolicyHistory) -> list[PolicyVersion]:
+    """What is in force, on top of what was in force before it: what was set lies there until a rollback takes it away."""
+    found: list[PolicyVersion] = [history.versions[0]]
+    for before, one in pairwise(history.versions):
+        if _only_switched(before.policy, one.policy):
+            continue
+        while one.restored and found and found[-1].number > one.restored:
+            found.pop()
+        # A restored version is the one it was taken from, where that is kept.
+        if not one.restored or not found or found[-1].number < one.restored:
+            found.append(one)
+    return found
 
 
 def _only_switched(before: WritePolicy, after: WritePolicy) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from aico_memory.domain.gate.chain import Phase, Segment
 from aico_memory.domain.gate.score import method_of
-from aico_memory.domain.gate.statement import Statement
+from aico_memory.domain.gate.statement import Known, Statement
 from aico_memory.domain.memory import OPEN, Evolution, Memory
 from aico_memory.domain.strength.confidence import source_weight
 from aico_memory.domain.strength.retention import encoded
@@ -50,15 +50,19 @@ class Placed:
     merged: dict[bytes, bytes]
 
 
-def placed(segments: Collection[Segment], existing: Collection[bytes]) -> Placed:
-    """An item keeps its id while any of its statements stands in the segment; the first said keeps it where several do."""
+def placed(segments: Collection[Segment], existing: Mapping[bytes, Known]) -> Placed:
+    """An item keeps its id while any of its statements stands in the segment; the first said keeps it where several do.
+
+    What was deleted or laid aside in review keeps it only where nothing else stands there, and is merged with nothing.
+    """
     ids: dict[bytes, bytes] = {}
     merged: dict[bytes, bytes] = {}
     for segment in segments:
         standing = [one for one in segment.ids if one in existing]
-        kept = standing[0] if standing else segment.lead.statement_id
+        valid = [one for one in standing if existing[one].memory.status != "invalid"]
+        kept = next(iter(valid or standing), segment.lead.statement_id)
         ids[segment.lead.statement_id] = kept
-        merged.update(dict.fromkeys(standing[1:], kept))
+        merged.update(dict.fromkeys(valid[1:], kept))
     return Placed(ids, merged)
 
 

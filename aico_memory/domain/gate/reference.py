@@ -20,6 +20,7 @@ from aico_memory.domain.recall.days_kept import at_another_hour, names_a_day, wi
 from aico_memory.domain.recall.matching import clipped, equal_object, same_head, same_object
 from aico_memory.domain.recall.timeline import THINGS
 from aico_memory.domain.recall.what_ends import GIVEN_UP, MEMBERSHIPS
+from aico_memory.domain.scopes import is_of_another
 
 # Predicates so general that an end of them ("I sold the X") may mean any other with that object.
 LOOSE: Final = frozenset({"owns", "uses"})
@@ -46,7 +47,7 @@ def referred(new: Statement, stored: Sequence[Known]) -> Statement:
 
 def _may_be_meant(one: Known, new: Statement) -> bool:
     memory = one.memory
-    apart = memory.variant_of is not None or memory.version_of is not None
+    apart = memory.variant_of is not None or memory.version_of is not None or is_of_another(one.subject, memory, new.owner)
     return bool(one.predicate) and memory.scope == new.scope and memory.status in _BELIEVED and not apart
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from aico_memory.domain.graph.relations import Relation
 from aico_memory.domain.memory import Memory, Scope, restated
-from aico_memory.domain.strength.retention import strengthened
+from aico_memory.domain.strength.retention import retrieval_strength, stored, strengthened
 from aico_memory.settings.memory_model import RetentionSettings
 from aico_memory.settings.write_path import TagSettings
 
@@ -74,12 +74,17 @@ def pairs_of(retrieved: Sequence[bytes], figures: TagSettings) -> tuple[Pair, ..
 def retrieved_together(
     memories: Sequence[Memory], at_us: int, figures: TagSettings, retention: RetentionSettings
 ) -> tuple[Memory, ...]:
-    """Active items after one answer: access + 1 and, where it held more than one, stability · 1.02."""
+    """Active items after one answer: access + 1, more storage strength and, where it held more than one, stability · 1.02."""
     active = [one for one in memories if one.status == "active" and one.kind != "record"]
     factor = figures.together_factor if len(active) > 1 else 1.0
     return tuple(
         strengthened(
-            restated(one, access_count=one.access_count + 1, last_accessed_us=max(one.last_accessed_us, at_us)),
+            restated(
+                one,
+                access_count=one.access_count + 1,
+                last_accessed_us=max(one.last_accessed_us, at_us),
+                storage_strength=stored(one.storage_strength, retrieval_strength(one, at_us), retention),
+            ),
             factor,
             retention,
         )

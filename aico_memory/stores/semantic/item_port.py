@@ -36,7 +36,16 @@ STRENGTHS = (
     "reference_count", "last_referenced_us",
 )  # fmt: skip
 # Those of them that an answer changes of what it used.
-RETENTION = ("stability", "access_count", "last_accessed_us")
+RETENTION = ("stability", "storage_strength", "access_count", "last_accessed_us")
+
+
+HOUR_US = 3_600_000_000
+
+
+def spans(session_id: str, at_us: int) -> tuple[tuple[str, str], ...]:
+    """What a fast-path write counts in, as (span, its name): the hour, and the session where there is one."""
+    hour = ("hour", str(at_us // HOUR_US))
+    return (("session", session_id), hour) if session_id else (hour,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +175,7 @@ class ItemReads(Protocol):
         """Since when the long-term memory of a person is paused; 0: it is not."""
 
     def usage(self, scope: Scope, session_id: str, at_us: int) -> Usage:
-        """Fast-path writes of the session, and of the hour of the broker's clock that `at_us` lies in."""
+        """Fast-path writes of the session (none where there is no session), and of the hour that `at_us` lies in."""
 
     def tags(self, scope: Scope, session_id: str, at_us: int) -> list[Tag]:
         """Tags of a session that have not run out, by ascending id of their items."""
@@ -209,7 +218,7 @@ class ItemWrites(ItemReads, Protocol):
         """Strengths and counts of use of a memory as they are now; no index holds any of them."""
 
     def set_retention(self, memories: Sequence[Memory]) -> None:
-        """Stability and accesses of these memories as they are now: what no index holds and no context shows."""
+        """Stability, storage strength and accesses of these memories: what no index holds and no context shows."""
 
     def keep_vector(self, memory_id: bytes, fingerprint: str, vector: Vector) -> None:
         """The vector of an item's present text, so that the indexer need not ask for it."""
@@ -248,7 +257,7 @@ class ItemWrites(ItemReads, Protocol):
         """The long-term memory of a person is paused since then; 0: it goes on."""
 
     def count_write(self, scope: Scope, session_id: str, at_us: int) -> None:
-        """One fast-path write more in the session and in the hour of `at_us`."""
+        """One fast-path write more in the session, if there is one, and in the hour of `at_us`."""
 
     def put_tag(self, tag: Tag) -> None:
         """Store a tag as it is now."""

@@ -15,12 +15,11 @@ from aico_memory.domain.gate.tagging import Pair, Tag
 from aico_memory.domain.memory import Scope
 from aico_memory.errors import KeyDestroyed, WrongKey
 from aico_memory.stores.semantic import rows
-from aico_memory.stores.semantic.item_port import Interaction, Upkeep, Vector
+from aico_memory.stores.semantic.item_port import Interaction, Upkeep, Vector, spans
 from aico_memory.stores.semantic.sql_items import IN_LISTED, listed
 from aico_memory.stores.semantic.values import dumped, explanation_body, explanation_of, policy_body, policy_of
 from aico_memory.stores.sql import Connection
 
-HOUR_US = 3_600_000_000
 _SCOPED = "scope_no = (SELECT scope_no FROM scope WHERE kind = ? AND id = ?)"
 _TAGS = "SELECT memory_id, session_id, set_at_us, expires_at_us, captured_us FROM tag"
 _COUNT_WRITE = """
@@ -64,8 +63,10 @@ class SqlBookReads:
         return int(found[0][0]) if found else 0
 
     def usage(self, scope: Scope, session_id: str, at_us: int) -> Usage:
-        sql = f"SELECT span, writes FROM write_usage WHERE {_SCOPED} AND (span, id) IN (VALUES ('session', ?), ('hour', ?))"
-        found = dict(self._rows(sql, (*scope, session_id, str(at_us // HOUR_US))))
+        counted = spans(session_id, at_us)
+        listed_spans = ", ".join("(?, ?)" for _ in counted)
+        sql = f"SELECT span, writes FROM write_usage WHERE {_SCOPED} AND (span, id) IN (VALUES {listed_spans})"
+        found = dict(self._rows(sql, (*scope, *(part for span in counted for part in span))))
         return Usage(found.get("session", 0), found.get("hour", 0))
 
     def tags(self, scope: Scope, session_id: str, at_us: int) -> list[Tag]:
@@ -158,7 +159,7 @@ class SqlBookWrites(SqlBookReads):
 
     def count_write(self, scope: Scope, session_id: str, at_us: int) -> None:
         scope_no = self._scope_no(scope)
-        for span, name in (("session", session_id), ("hour", str(at_us // HOUR_US))):
+        for span, name in spans(session_id, at_us):
             self.connection.execute(_COUNT_WRITE, (scope_no, span, name, at_us))
 
     def put_tag(self, tag: Tag) -> None:

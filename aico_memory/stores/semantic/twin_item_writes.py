@@ -16,9 +16,9 @@ from aico_memory.domain.graph.entities import Entity, Merge
 from aico_memory.domain.graph.relations import Relation, RelationKey
 from aico_memory.domain.memory import Evidence, Evolution, Memory, Scope
 from aico_memory.domain.temporal.versions import STATUS, VALID_FROM, VALID_UNTIL
-from aico_memory.stores.semantic.item_port import RETENTION, STRENGTHS, Interaction, StatementState, Upkeep, Vector
+from aico_memory.stores.semantic.item_port import RETENTION, STRENGTHS, Interaction, StatementState, Upkeep, Vector, spans
 from aico_memory.stores.semantic.port import KeptVector
-from aico_memory.stores.semantic.twin_items import HOUR_US, TwinItemReads
+from aico_memory.stores.semantic.twin_items import TwinItemReads
 
 
 class TwinItemWrites(TwinItemReads):
@@ -121,7 +121,7 @@ class TwinItemWrites(TwinItemReads):
             self.tables.paused.pop(owner, None)
 
     def count_write(self, scope: Scope, session_id: str, at_us: int) -> None:
-        for span, name in (("session", session_id), ("hour", str(at_us // HOUR_US))):
+        for span, name in spans(session_id, at_us):
             writes, last = self.tables.usage.get((scope, span, name), (0, 0))
             self.tables.usage[scope, span, name] = (writes + 1, max(last, at_us))
 

@@ -22,11 +22,9 @@ from aico_memory.domain.guardrails.labels import RankingLabel, ReviewLabel
 from aico_memory.domain.memory import OPEN, RECORD, Evidence, Evolution, Memory, Scope
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.stores.index.bm25 import MemoryTextIndex
-from aico_memory.stores.semantic.item_port import Interaction, StatementState, Upkeep, Vector
+from aico_memory.stores.semantic.item_port import Interaction, StatementState, Upkeep, Vector, spans
 from aico_memory.stores.semantic.port import IndexJob, KeptVector, Unread
 from aico_memory.stores.semantic.sleep_port import SleepJob
-
-HOUR_US = 3_600_000_000
 
 
 @dataclass(slots=True)
@@ -249,8 +247,8 @@ class TwinItemReads:
         return self.tables.paused.get(owner, 0)
 
     def usage(self, scope: Scope, session_id: str, at_us: int) -> Usage:
-        spans = (("session", session_id), ("hour", str(at_us // HOUR_US)))
-        return Usage(*(self.tables.usage.get((scope, *span), (0, 0))[0] for span in spans))
+        found = {span: self.tables.usage.get((scope, span, name), (0, 0))[0] for span, name in spans(session_id, at_us)}
+        return Usage(found.get("session", 0), found["hour"])
 
     def tags(self, scope: Scope, session_id: str, at_us: int) -> list[Tag]:
         found = [one for _, one in sorted(self.tables.tags.items()) if (one.scope, one.session_id) == (scope, session_id)]

@@ -10,7 +10,7 @@ from aico_memory.contracts.v1 import context_pb2, semantic_pb2, temporal_pb2, wr
 from aico_memory.domain.graph.edges import Edge
 from aico_memory.domain.memory import OPEN
 from aico_memory.errors import InvalidMessage
-from tests.services.semantic.statements import ADA, DAY, items, set_policy
+from tests.services.semantic.statements import ADA, DAY, items, message, set_policy
 from tests.services.semantic.worker import START, Worker
 
 TEA = "My favourite tea is Earl Grey."
@@ -112,6 +112,17 @@ def test_what_was_deleted_does_not_come_back_with_an_older_message(worker: Worke
     assert recall(worker, HOME) == ["Rome"], "said anew it is new"
 
 
+def test_what_held_once_is_deleted_without_what_holds_again(worker: Worker) -> None:
+    for days, text in ((30, "I live in Rome."), (20, "I moved to Oslo."), (10, "I moved to Rome.")):
+        worker.say(text, said_at_us=START - days * DAY)
+    first = min(items(worker), key=lambda one: one.memory.said_at_us).memory
+    worker.answered(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=first.memory_id.hex()))
+    said = worker.tell(message("I live in Rome."))
+    assert not [line for line in worker.handlers.state.explanation(said.event_id.bytes, [ADA]).trace if "failed" in line]
+    assert recall(worker, HOME) == recall(worker, HOME, as_of_us=START - 5 * DAY) == ["Rome"]
+    assert [one.memory.status for one in items(worker) if one.value == "Rome"] == ["invalid", "active"]
+
+
 def test_a_promoted_item_names_each_message_once(worker: Worker) -> None:
     set_policy(worker, mode="manual")
     worker.say(TEA)
@@ -190,3 +201,43 @@ def test_deleted_records_are_named_beside_what_is_at_hand(worker: Worker) -> Non
     asked = context_pb2.CandidatesRequest(user_id="ada", hot=True)
     assert len(worker.ask(asked).withdrawn) == 2
     assert not worker.ask(context_pb2.CandidatesRequest(user_id="ada")).withdrawn
+
+
+def test_promoting_what_was_said_twice_keeps_it_whatever_is_said_next(worker: Worker) -> None:
+    set_policy(worker, mode="manual")
+    worker.say("I live in Rome.", said_at_us=START - 9 * DAY)
+    worker.say("I live in Rome.", said_at_us=START - 5 * DAY)
+    first, second = sorted(items(worker), key=lambda one: one.memory.said_at_us)
+    for one in (second, first):
+        command = write_path_pb2.ReviewDecision(user_id="ada", memory_id=one.memory.memory_id.hex(), decision="promote")
+        worker.answered(command)
+    set_policy(worker)
+    for _ in range(2):
+        worker.say("I live in Rome.")
+        assert recall(worker, HOME) == ["Rome"]
+        assert recall(worker, HOME, as_of_us=START - 3 * DAY) == ["Rome"]
+    assert sorted(one.memory.status for one in items(worker)) == ["active", "invalid"]
+
+
+def test_an_edit_that_is_refused_leaves_nothing_behind(worker: Worker) -> None:
+    worker.say("I like tea.")
+    worker.say("I like coffee.")
+    before, told = list(worker.handlers.export("ada", "", 999).lines), len(worker.emitted(("changed", semantic_pb2.Changed)))
+    tea = next(one.memory.memory_id for one in items(worker) if one.value == "tea")
+    with pytest.raises(InvalidMessage, match="already"):
+        worker.answered(semantic_pb2.UpdateMemory(user_id="ada", memory_id=tea.hex(), text="I like coffee."))
+    assert list(worker.handlers.export("ada", "", 999).lines) == before
+    assert len(worker.emitted(("changed", semantic_pb2.Changed))) == told
+
+
+@pytest.mark.parametrize("mode", ["manual", "shadow"])
+def test_what_waited_for_review_was_believed_in_none_of_its_wordings(worker: Worker, mode: str) -> None:
+    set_policy(worker, mode=mode)
+    worker.say("I live in Rome.")
+    update(worker, "I live in Milan.")
+    (former,) = [one.memory for one in items(worker) if one.memory.version_of is not None]
+    assert (former.status, former.invalidated_at_us) == ("invalid", former.recorded_at_us)
+    known_us = worker.clock.now_us()
+    review(worker, "promote")
+    assert recall(worker, HOME) == ["Milan"]
+    assert recall(worker, HOME, known_as_of_us=known_us) == []

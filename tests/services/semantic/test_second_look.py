@@ -89,6 +89,14 @@ def test_a_message_that_was_deleted_ends_nothing_any_more(worker: Worker) -> Non
     assert worker.handlers.state.referring(Scope("user", "ada"), 0, 9) == []
 
 
+def test_a_message_that_was_reworded_ends_nothing_by_its_former_words(worker: Worker) -> None:
+    end = tell(worker, "I gave up on Korean.", 10, "ada")
+    edit = semantic_pb2.UpdateMemory(user_id="ada", memory_id=str(derive_id(end, "record")), text="I gave up on Danish.")
+    worker.answered(edit, "ada")
+    tell(worker, "I'm learning Korean.", 0, "ada")
+    assert [one[0] for one in recall(worker, "What language am I learning?", "ada", 20)] == ["Korean"]
+
+
 def test_a_late_word_in_one_scope_is_nothing_to_another(worker: Worker) -> None:
     tell(worker, "I gave up on Korean.", 10, "bo")
     tell(worker, "I'm learning Korean.", 0, "ada")

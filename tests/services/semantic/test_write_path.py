@@ -199,6 +199,27 @@ def test_a_group_knows_what_was_said_in_it_and_nobody_else_does(worker):
     assert items(worker, ADA) == [] == items(worker, Scope("user", "ben"))
 
 
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ("I live in Leeds.", "That Leeds thing was never true."),
+        ("I live in Leeds.", "That was never true."),
+        ("I live in Leeds.", "I meant Oslo, not Leeds."),
+        ("I have a dog called Pepper.", "Pepper passed away."),
+        ("My sister lives in Bern.", "No, Basel, not Bern."),
+    ],
+)
+def test_nobody_elses_word_changes_what_a_member_told_of_themselves(worker, mine, theirs):
+    worker.say(mine, user="ada", group_id="team", name="Ada")
+    team = scope_of("ada", "team")
+    before = items(worker, team)
+    assert {one.memory.status for one in before} == {"active"}
+    worker.say(theirs, user="ben", group_id="team", name="Ben", session_id="s2")
+    assert [one for one in items(worker, team) if one.memory.owner == "ada"] == before
+    worker.say(theirs, user="ada", group_id="team", name="Ada")
+    assert [one for one in items(worker, team) if one.memory.owner == "ada"] != before, "her own word does"
+
+
 def test_an_important_item_captures_what_was_tagged_in_its_session(worker):
     worker.say("I like tea")
     (tea,) = items(worker)
@@ -225,6 +246,7 @@ def test_items_used_together_last_longer_and_are_counted_as_a_pair(worker):
     for memory_id in used:
         assert after[memory_id].access_count == before[memory_id].access_count + 1
         assert after[memory_id].stability == pytest.approx(before[memory_id].stability * 1.02)
+        assert before[memory_id].storage_strength < after[memory_id].storage_strength <= 10
     assert worker.handlers.state.pair_counts(used) == {Pair(*sorted(used)): 1}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from aico_memory.contracts.v1 import semantic_pb2
+from aico_memory.contracts.v1 import semantic_pb2, write_path_pb2
 from aico_memory.domain.scopes import GLOBAL
+from aico_memory.ids import derive_id
 from tests.services.semantic.statements import ADA, items, message, replay, set_policy, values
 
 
@@ -103,3 +104,82 @@ def test_a_full_scope_lets_the_oldest_of_low_importance_rest(worker):
     assert [value for value, tier in tiers.items() if tier == "dormant"] == ["tea", "jazz"]
     assert {one.memory.status for one in items(worker)} == {"active"}
     assert "demoted" in [one.action for one in worker.emitted(("changed", semantic_pb2.Changed))]
+
+
+def active(worker) -> set[str]:
+    return {value for value, status in values(worker) if status == "active"}
+
+
+def test_what_is_said_in_no_session_is_held_off_by_no_session(worker):
+    set_policy(worker, session_writes=2)
+    for tool in ("Figma", "Obsidian", "Krita", "Blender"):
+        worker.say(f"I use {tool}", session_id="")
+    assert active(worker) == {"Figma", "Obsidian", "Krita", "Blender"}
+    assert worker.handlers.state.waiting("ada", (), 9) == []
+
+
+def held_off(worker) -> str:
+    """A message whose statement waits for sleep; the id of its record."""
+    set_policy(worker, session_writes=1)
+    worker.say("I use Figma")
+    record = worker.say("I use Obsidian")
+    assert [one.fact.value for one in worker.handlers.state.waiting("ada", (), 9)] == ["Obsidian"]
+    return record
+
+
+def edit(worker, record: str, text: str) -> None:
+    worker.answered(semantic_pb2.UpdateMemory(user_id="ada", memory_id=record, text=text))
+
+
+def night(worker) -> None:
+    replay(worker, derive_id(worker.tell(message("Good evening")).event_id, "x"))
+
+
+def test_the_night_takes_up_nothing_of_a_deleted_message(worker):
+    record = held_off(worker)
+    worker.answered(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=record))
+    night(worker)
+    assert active(worker) == {"Figma"}
+    assert worker.handlers.state.waiting("ada", (), 9) == []
+
+
+def test_the_night_takes_up_what_a_message_says_now_and_none_of_its_former_words(worker):
+    record = held_off(worker)
+    edit(worker, record, "I use Blender")
+    edit(worker, record, "I use Krita")
+    assert len(worker.handlers.state.waiting("ada", (), 9)) == 3
+    night(worker)
+    assert active(worker) == {"Figma", "Krita"}
+    assert worker.handlers.state.waiting("ada", (), 9) == []
+
+
+def test_of_a_message_that_was_reworded_and_then_deleted_the_night_takes_up_nothing(worker):
+    record = held_off(worker)
+    edit(worker, record, "I use Blender")
+    worker.answered(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=record))
+    night(worker)
+    assert active(worker) == {"Figma"}
+    assert worker.handlers.state.waiting("ada", (), 9) == []
+
+
+def test_the_explanation_of_what_waited_says_what_became_of_it(worker):
+    set_policy(worker, session_writes=1)
+    worker.say("I use Figma")
+    said = worker.tell(message("I use Obsidian"))
+    night(worker)
+    (told,) = worker.ask(write_path_pb2.ExplainRequest(user_id="ada", event_id=said.event_id.bytes)).events
+    waited, taken_up = told.outcomes
+    assert (waited.action, waited.rule, waited.waits) == ("SKIP", "session_limit", True)
+    assert (taken_up.action, taken_up.waits, len(taken_up.written)) == ("CREATE", False, 1)
+    report = worker.ask(write_path_pb2.ShadowReportRequest(user_id="ada"))
+    assert {one.name: one.count for one in report.done} == {"CREATE": 2}
+
+
+def test_the_explanation_of_what_was_proven_later_says_so_and_the_review_tells_the_last_decision(worker):
+    set_policy(worker, min_evidence=2, mode="manual")
+    first = worker.tell(message("I live in Rome"))
+    worker.say("I live in Rome")
+    (told,) = worker.ask(write_path_pb2.ExplainRequest(user_id="ada", event_id=first.event_id.bytes)).events
+    assert [(one.action, one.rule) for one in told.outcomes] == [("SKIP", "evidence_missing"), ("CANDIDATE", "mode_manual")]
+    waiting = worker.ask(write_path_pb2.ReviewRequest(user_id="ada")).items
+    assert {(one.instead, one.rule) for one in waiting} == {("CREATE", "mode_manual")}

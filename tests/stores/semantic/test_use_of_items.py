@@ -24,6 +24,13 @@ def test_use_is_counted_by_session_and_by_hour(store):
     assert store.usage(ADA, "s2", 2 * HOUR) == Usage(1, 0)
 
 
+def test_what_was_said_in_no_session_counts_by_the_hour_alone(store):
+    with store.transaction() as transaction:
+        transaction.count_write(ADA, "", HOUR)
+        transaction.count_write(ADA, "", HOUR)
+    assert store.usage(ADA, "", HOUR) == Usage(0, 2)
+
+
 def test_tags_run_out_and_are_captured_once(store):
     put(store, an_item(1), an_item(2, "x", valid_until_us=9))
     tag = Tag(memory_id(1), ADA, "s1", 5, 100)
@@ -122,7 +129,7 @@ def test_what_an_answer_changes_of_what_it_used_is_written_for_all_at_once(store
     waiting = queue.pending_count()
     with store.transaction() as transaction:
         read = transaction.outlined([memory_id(2), memory_id(1), memory_id(9), memory_id(2)], [ADA])
-        changes = {"stability": 9.0, "access_count": 4, "last_accessed_us": 7}
+        changes = {"stability": 9.0, "storage_strength": 2.5, "access_count": 4, "last_accessed_us": 7}
         transaction.set_retention([restated(one, **changes, confidence=0.1, utility=0.9, status="invalid") for one in read])
     for one in store.known([memory_id(1), memory_id(2)], [ADA]):
         assert {name: getattr(one.memory, name) for name in changes} == changes

@@ -285,3 +285,39 @@ def test_what_was_deleted_is_said_anew_as_something_new_and_what_it_had_replaced
     assert [(one.object_key, one.memory.status) for one in shelf.items.values()] == [
         ("oslo", "superseded"), ("rome", "invalid"), ("rome", "active"),
     ]  # fmt: skip
+
+
+def _thrice(**fields):
+    """Rome, Oslo, Rome again: what is known of the second Rome, with these fields."""
+    shelf, late = told([ROME, said(2, "Oslo", 10), said(3, "Rome", 20)]), said(3, "Rome", 20).statement_id
+    shelf.items[late] = replace(shelf.items[late], memory=replace(shelf.items[late].memory, **fields))
+    return shelf, shelf.items[late].memory
+
+
+def test_an_immutable_item_is_not_absorbed_by_what_a_late_message_shows_to_be_one_with_it():
+    shelf, fixed = _thrice(immutable=True)
+    applied = shelf.tell_one(said(4, "Oslo", 15, act="retract", corrected="oslo"))
+    assert (applied.decision.action, applied.decision.rule, applied.decision.target) == (
+        "CANDIDATE", "immutable", fixed.memory_id,
+    )  # fmt: skip
+    assert shelf.items[fixed.memory_id].memory == fixed
+    assert (shelf.held(15), shelf.held(25), shelf.active().count("rome")) == (["oslo"], ["rome"], 1)
+
+
+def test_what_is_pinned_stays_pinned_under_the_item_that_it_is_one_with():
+    shelf, pinned = _thrice(pinned=True)
+    shelf.tell(said(4, "Oslo", 15, act="retract", corrected="oslo"))
+    assert shelf.items[pinned.memory_id].memory.status == "superseded"
+    kept = shelf.items[ROME.statement_id].memory
+    assert (kept.status, kept.pinned, shelf.held(15), shelf.active()) == ("active", True, ["rome"], ["rome"])
+    assert [(one.old_value, one.new_value) for one in shelf.changes if one.what == "pinned"] == [("False", "True")]
+
+
+def test_a_deletion_of_what_held_once_leaves_the_same_value_that_holds_again():
+    shelf = told([ROME, OSLO, said(3, "Rome", 30)])
+    known = shelf.items[ROME.statement_id]
+    shelf.items[ROME.statement_id] = replace(known, memory=replace(known.memory, status="invalid", invalidated_at_us=day(40)))
+    shelf.statements.append(withdrawal(ROME, bytes(15) + b"w", bytes(15) + b"e", day(40), 9))
+    shelf.tell(said(4, "Rome", 50))
+    assert (shelf.active(), shelf.held(35), shelf.held(51)) == (["rome"], ["rome"], ["rome"])
+    assert shelf.items[said(3, "Rome", 30).statement_id].memory.reference_count == 1

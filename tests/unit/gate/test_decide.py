@@ -263,3 +263,14 @@ def test_every_statement_against_whatever_is_known_has_one_decision_that_can_be_
     assert all(one.memory.scope == new.scope for one in applied.items)
     proved = {one.memory_id for one in applied.evidence} | set(own)
     assert {one.memory.memory_id for one in applied.items} <= proved
+
+
+def test_likeness_of_words_reaches_nothing_that_another_member_of_a_scope_has():
+    hers = known(subject="user:0123456789abcdef0123456789abcdef", text="Ada lives in Rome", owner="ada")
+    never = said(1, "", 10, **{**PLAIN, "text": "Ada never lived in Rome"}, act="retract", corrected="rome", owner="ben")
+    again = plain("Ada lives in Rome!", owner="ben")
+    assert (judge(never, (hers, 0.95)).action, judge(again, (hers, 0.95)).action) == ("NOTHING", "CREATE")
+    of_ada = [judge(replace(one, owner="ada"), (hers, 0.95)).action for one in (never, again)]
+    assert of_ada == ["RETRACT", "REINFORCE"]
+    echo = replace(again, role="assistant")
+    assert judge(echo, (replace(hers, injected=True), 0.95)).rule == "echo", "what was given to it is no news to anybody"

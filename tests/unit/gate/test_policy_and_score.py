@@ -92,6 +92,34 @@ def test_a_second_rollback_goes_further_back_whatever_the_switch_did_between() -
     assert rolled_back(once, 6, "operator", FIGURES).current == WritePolicy(mode="auto", read_only=True)
 
 
+def test_a_rollback_after_a_rollback_and_a_new_policy_restores_what_was_in_force_before_it() -> None:
+    history = began(WritePolicy(), 1, "configuration")
+    history = changed(history, WritePolicy(min_confidence=0.1), 2, "operator", FIGURES)
+    history = changed(history, WritePolicy(min_confidence=0.2), 3, "operator", FIGURES)
+    history = rolled_back(history, 4, "operator", FIGURES)
+    history = changed(history, WritePolicy(min_confidence=0.3), 5, "operator", FIGURES)
+    found = []
+    for number in (6, 7):
+        history = rolled_back(history, number, "operator", FIGURES)
+        found.append((history.current.min_confidence, history.versions[-1].restored))
+    assert found == [(0.1, 2), (0.6, 1)]
+    with pytest.raises(NotFound):
+        rolled_back(history, 8, "operator", FIGURES)
+
+
+def test_a_rollback_goes_to_a_restored_policy_whose_first_version_is_kept_no_longer() -> None:
+    figures = PolicySettings(versions_kept=3)
+    history = began(WritePolicy(min_confidence=0.1), 1, "operator")
+    history = changed(history, WritePolicy(min_confidence=0.2), 2, "operator", figures)
+    history = rolled_back(history, 3, "operator", figures)
+    for number in (4, 5):
+        history = changed(history, WritePolicy(min_confidence=number / 10), number, "operator", figures)
+    assert [one.number for one in history.versions] == [3, 4, 5]
+    once = rolled_back(history, 6, "operator", FIGURES)
+    twice = rolled_back(once, 7, "operator", FIGURES)
+    assert [(one.current.min_confidence, one.versions[-1].restored) for one in (once, twice)] == [(0.4, 4), (0.1, 3)]
+
+
 def test_a_scope_follows_its_own_policy_else_everybodys_and_the_emergency_switch_of_all_counts() -> None:
     own, everybody = began(WritePolicy(mode="manual"), 1, "operator"), began(WritePolicy(mode="shadow"), 1, "operator")
     stopped = with_read_only(everybody, True, 2, "operator", FIGURES)

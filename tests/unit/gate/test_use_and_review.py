@@ -117,6 +117,9 @@ def test_no_capture_out_of_session_scope_and_time(fields, at_us: int) -> None:
 def test_items_retrieved_together_last_longer_and_are_counted_as_pairs() -> None:
     both = [item(1, stability=10.0), item(2, stability=20.0), item(3, stability=5.0, status="candidate")]
     found = retrieved_together(both, day(2), TAGS, MODEL.retention)
+    assert all(1.0 < one.storage_strength < 10.0 for one in found)
+    again = retrieved_together(found, day(2), TAGS, MODEL.retention)
+    assert [one.storage_strength > before.storage_strength for one, before in zip(again, found, strict=True)] == [True, True]
     assert [(one.access_count, one.stability, one.last_accessed_us) for one in found] == [(1, 10.2, day(2)), (1, 20.4, day(2))]
     assert retrieved_together(both[:1], day(2), TAGS, MODEL.retention)[0].stability == 10.0
     assert pairs_of([b"b", b"a", b"c", b"a"], TAGS) == (Pair(b"a", b"b"), Pair(b"b", b"c"), Pair(b"a", b"c"))
@@ -194,6 +197,19 @@ def test_a_promoted_candidate_that_only_confirms_is_laid_aside() -> None:
     waiting(shelf, again)
     assert promoted(shelf, again).memory.status == "invalid"
     assert (shelf.active(), shelf.items[said(1, "Rome", 0).statement_id].memory.reference_count) == (["rome"], 1)
+
+
+def test_a_duplicate_said_earlier_that_is_promoted_last_takes_nothing_with_it() -> None:
+    shelf, first, second = Shelf(), said(1, "Rome", 0), said(2, "Rome", 5)
+    waiting(shelf, first)
+    waiting(shelf, second)
+    promoted(shelf, second)
+    assert promoted(shelf, first).memory.status == "invalid"
+    for again in (said(3, "Rome", 31), said(4, "Rome", 32)):
+        shelf.tell(again)
+        assert (shelf.active(), shelf.held(3), shelf.held(40)) == (["rome"], ["rome"], ["rome"])
+    shelf.tell(said(5, "Oslo", 50))
+    assert (shelf.held(3), shelf.held(51), shelf.active()) == (["rome"], ["oslo"], ["oslo"])
 
 
 def test_a_promotion_tells_what_was_said_since_and_writes_what_was_told_as_past_as_past() -> None:

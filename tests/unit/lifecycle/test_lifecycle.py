@@ -16,6 +16,7 @@ from aico_memory.domain.lifecycle import (
     reaches_prompt,
     rejected,
     require_transition,
+    require_way,
     retracted,
     shadowed,
     superseded,
@@ -49,6 +50,16 @@ def test_every_pair_of_states_is_allowed_or_refused_by_name(status: str, to: str
     with pytest.raises(RefusedTransition) as refused:
         require_transition(status, to)
     assert status in refused.value.detail and to in refused.value.detail
+
+
+@pytest.mark.parametrize(("status", "to"), sorted(product(STATUSES, STATUSES)))
+def test_what_is_folded_anew_takes_a_step_or_the_way_by_active(status: str, to: str) -> None:
+    by_active = (status, "active") in ALLOWED and ("active", to) in ALLOWED
+    if status == to or (status, to) in ALLOWED or by_active:
+        require_way(status, to)
+        return
+    with pytest.raises(RefusedTransition):
+        require_way(status, to)
 
 
 def test_the_table_names_every_status() -> None:
