@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in
@@ -134,7 +135,17 @@ def weigh(
     features = features_of(case, grammar)
     # What was denied by then, taken back at all, or stopped answers nothing, however surely it is read.
     over = features.get(DENIED) or taken_back(picked, passage) or _stopped(picked, passage, question, grammar)
+    over = over or _is_whom_it_is_about(picked, held, question, grammar)
     return Weighed(ruled, Answer() if over else told, features)
+
+
+def _is_whom_it_is_about(picked: Sequence[Picked], held: Sequence[Held], question: Question, grammar: Grammar) -> bool:
+    """Whether only the name was read of somebody of whom something else is asked ("my sister's job": "Ana")."""
+    asked = [name for name, support in question.predicates.items() if support >= KNOWN]
+    kin = {f"{ATTRIBUTE}{relation}" for relation in question.relations}
+    if len(picked) != 1 or question.asks == "who" or question.naming or not asked or kin.union({"name"}).intersection(asked):
+        return False
+    return any(one.predicate in kin and same_value(picked[0].value, one.fact.value, grammar) for one in held)
 
 
 def _stopped(picked: Sequence[Picked], passage: Passage, question: Question, grammar: Grammar) -> bool:
