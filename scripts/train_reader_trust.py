@@ -2,8 +2,8 @@
 
     python scripts/train_reader_trust.py [--out config/span_reader/trust.yaml]
 
-Learns from the streams that the reader has not learned from (`kept_out` in its recipe), those written as evaluations ask more
-than the others; from the same asked for what was never told in them, and from those that the rules were made for, so that it
+Learns from the streams that the reader has not learned from (`kept_out` in its recipe), all that are written as
+evaluations ask; from the same asked for what was never told in them, and from those that the rules were made for, so that it
 knows all of these; streams that nobody has read are left alone. The figures written beside the weights are of
 questions that were left out, a fifth at a time.
 """
@@ -40,10 +40,9 @@ FOLDS = 5
 OF_OTHERS = 3
 # Streams that the reader has not learned from, written as evaluations ask or otherwise; the same with questions of others; and
 # those that the rules were made for. What the latter weigh together, as a share of the first two: how often something is asked
-# that was never told is set by hand, and lies near what evaluations ask. How much more a question of the first weighs.
+# that was never told is set by hand, and lies near what evaluations ask.
 PLAIN, KEPT, VAIN, RULED = "kept out, plain", "kept out", "asked in vain", "rules"
 SHARE = {VAIN: 0.3, RULED: 0.25}
-TWICE = 2.0
 # From which files on streams are written as evaluations ask, by language.
 PLAIN_FROM = {"de": 28, "en": 28, "tr": 33}
 SEED = 5
@@ -138,7 +137,6 @@ def weighted(weighed: dict[str, Weighings], left_out: int | None = None) -> tupl
     others = {name: [case for case in one.cases if fold_of(case) != left_out] for name, one in weighed.items()}
     kept = len(others[PLAIN]) + len(others[KEPT])
     counts = {name: SHARE[name] * kept / max(1, len(mine)) if name in SHARE else 1.0 for name, mine in others.items()}
-    counts[PLAIN] = TWICE
     return [case for mine in others.values() for case in mine], [counts[name] for name, mine in others.items() for _ in mine]
 
 
