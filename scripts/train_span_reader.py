@@ -77,8 +77,7 @@ def train(learned: Sequence[PassageSample], given: argparse.Namespace, model: An
     """Shows the samples until enough were shown or the time is over; how many it were. `after`: called now and then."""
     rng = np.random.default_rng(given.seed)
     torch.manual_seed(given.seed)
-    files = dict(pattern.rsplit("=", 1) for pattern in given.weigh)
-    weights = {pattern: float(weight) for pattern, weight in files.items()}
+    weights = {pattern: float(weight) for pattern, _, weight in (one.rpartition("=") for one in given.weigh)}
     shown = Shown([weight_of(one.stream.rpartition("-")[0], weights) for one in learned], rng)
     rates = Rates(
         given.rate, BLOCKS * given.rate, HEADS * given.rate, 0.0 if given.words_stay else WORDS * given.rate, given.bfloat16

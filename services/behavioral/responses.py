@@ -29,9 +29,10 @@ def record_response(
     if text and not rows.user(user).behavioral:
         return behavioral_pb2.ResponseRecorded(status=NO_CONSENT)
     sealed = sealer.seal(text.encode(), response_context(message.request_id)) if text else None
-    use = rows.trajectory(user, message.request_id)
-    if not text and use is not None and use.sealed_response is not None:
-        emit(transaction, event, audit(event, "response_deleted", {"responses": 1}), "audit")
+    if not text:
+        use = rows.trajectory(user, message.request_id)
+        if use is not None and use.sealed_response is not None:
+            emit(transaction, event, audit(event, "response_deleted", {"responses": 1}), "audit")
     kept = rows.put_response(user, message.request_id, sealed)
     return behavioral_pb2.ResponseRecorded(status=(RECORDED if text else DELETED) if kept else NO_TRAJECTORY)
 

@@ -27,6 +27,7 @@ from aico_memory.settings.write_path import WritePathSettings
 from aico_memory.stores.semantic.item_port import ItemReads, Vector
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.forming import Prepared, Vectors, facts_of
+from services.semantic.pausing import is_held
 from services.semantic.persisting import Persisting
 from services.semantic.proving import Proving
 from services.semantic.saying import Said
@@ -77,7 +78,7 @@ class Gating:
     def take_up(self, transaction: SemanticTransaction, statement: Statement, vectors: Vectors, sequence: int) -> list[Outcome]:
         """What waited for sleep, which knows no limits of session and hour; it waits on while nothing may be written."""
         policy = self.policy(transaction, statement.scope)
-        if policy.read_only or transaction.paused_us(statement.owner):
+        if is_held(transaction, policy, statement.owner):
             return []
         transaction.drop_statement(statement.statement_id)
         formed = Formed(arousal=statement.arousal, language=statement.fact.language)

@@ -8,6 +8,7 @@ from aico_memory.domain.gate.policy import WritePolicy
 from aico_memory.domain.gate.statement import CLOSING, Statement, says_the_same
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import REPLAY
+from services.semantic.pausing import is_held
 from services.semantic.taking_back import taken_back
 
 
@@ -31,7 +32,7 @@ class Proving:
             if item.memory.status == "active" and (new.fact.act in CLOSING or item.object_key == new.fact.object_key):
                 proofs = transaction.evidence(item.memory.memory_id)
                 events |= {one.event_id for one in proofs if one.method != REPLAY}
-        held = policy.read_only or transaction.paused_us(new.owner)
+        held = is_held(transaction, policy, new.owner)
         open_to_writing = policy.write_enabled and not held and new.fact.act not in CLOSING
         proven = open_to_writing and len(events) >= policy.min_evidence
         return len(events), waiting if proven else ()

@@ -23,6 +23,7 @@ from aico_memory.stores.semantic.item_port import Interaction, ItemReads, ItemWr
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import id_bytes, id_text
 from services.semantic.explaining import item_message
+from services.semantic.pausing import is_held
 from services.semantic.writing import announce
 
 CONFIDENCE, UTILITY = "confidence", "utility"
@@ -57,7 +58,7 @@ class Reinforcing:
         )  # fmt: skip
         if not transaction.keep_interaction(interaction) or not turn.reinforce:
             return ()
-        if self._policy(transaction, interaction.scope).read_only or transaction.paused_us(interaction.owner):
+        if is_held(transaction, self._policy(transaction, interaction.scope), interaction.owner):
             return ()
         return self._pass(transaction, interaction, event)
 

@@ -27,6 +27,7 @@ from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.forming import Forming, Vectors, facts_of
 from services.semantic.gating import Gating, tell_since
 from services.semantic.graphing import Graphing
+from services.semantic.pausing import is_held
 from services.semantic.saying import said_by
 from services.semantic.taking_back import taken_back
 
@@ -124,8 +125,7 @@ class SecondLook:
             memory.status != "active"
             or memory.immutable
             or not alone
-            or self._gating.policy(transaction, memory.scope).read_only
-            or transaction.paused_us(memory.owner)
+            or is_held(transaction, self._gating.policy(transaction, memory.scope), memory.owner)
         ):
             return None
         gone = retracted(memory, memory.recorded_at_us)

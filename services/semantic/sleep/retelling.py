@@ -28,6 +28,7 @@ from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.enriching import READ_BY
 from services.semantic.model_thread import REFUSED, ModelThread
+from services.semantic.pausing import is_held
 from services.semantic.sleep.wishing import BASIS, METHOD, Wish, Wishes
 from services.semantic.tokens import FormationRules
 from services.semantic.writing import announce
@@ -113,7 +114,7 @@ class Retelling:
         summary = message.summary
         if before is None or not summary.text or not _may_be_told(before, event.user, message.basis):
             return
-        if self._policy(transaction, before.scope).read_only or transaction.paused_us(before.owner):
+        if is_held(transaction, self._policy(transaction, before.scope), before.owner):
             # A night asks again.
             return
         at_us = event.occurred_us
