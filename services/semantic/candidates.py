@@ -78,13 +78,14 @@ class Ranker(Protocol):
     def ranked(
         self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float,
         profile: str = "", kinds: Sequence[str] = (), shares: bool = False, meanwhile: Callable[[], None] | None = None,
-        shown: bool = False, zone: str = "",
+        shown: bool = False, zone: str = "", by_parts: bool = False,
     ) -> Ranked:  # fmt: skip
         """The best memories of each question that the view admits; without an embedding in `embed_ms` by words alone.
 
         `zone` (IANA) is that of the questions' own dates. `profile` names a ranking profile; empty: the configured ones.
         `kinds` are ranked once more by themselves, in a last list. `meanwhile` is called once, while the model embeds.
-        Raises InvalidMessage for a profile that there is not.
+        `by_parts`: the first question's vector is that of the others together. Raises InvalidMessage for a profile that
+        there is not.
         """
 
 
@@ -121,7 +122,7 @@ class CandidateAnswers:
         ranked = self._ranker.ranked(
             tuple(request.questions), view, request.limit, hypotheses=tuple(request.hypotheses), embed_ms=request.embed_ms,
             kinds=tuple(request.kinds), shares=request.shares,
-            meanwhile=partial(self._aside, aside, request, names, view, now_us), shown=True, zone=request.zone,
+            meanwhile=partial(self._aside, aside, request, names, view, now_us), shown=True, zone=request.zone, by_parts=True,
         )  # fmt: skip
         self._among(aside, request, names, scopes, now_us, ranked)
         memories = dict(ranked.memories)

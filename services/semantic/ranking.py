@@ -130,7 +130,7 @@ class LearnedRanker:
     def ranked(
         self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str] = (), embed_ms: float,
         profile: str = "", kinds: Sequence[str] = (), shares: bool = False, meanwhile: Callable[[], None] | None = None,
-        shown: bool = False, zone: str = "",
+        shown: bool = False, zone: str = "", by_parts: bool = False,
     ) -> Ranked:  # fmt: skip
         """The best memories of each question that the view admits; without an embedding in `embed_ms` by words alone.
 
@@ -138,7 +138,7 @@ class LearnedRanker:
         the first question, in a last list. Scores are about the share of such hits that are right; shares are in log-odds.
         `zone` (IANA) is that of the questions' own dates. With `shown` memories have only what a context weighs and shows. A
         `profile` that is named ranks whatever the language. `meanwhile` is called while the model embeds. Raises
-        InvalidMessage for a profile that there is not.
+        InvalidMessage for a profile that there is not. `by_parts`: the first question's vector is that of the others together.
         """
         if profile and profile not in self._named:
             raise InvalidMessage(f"No ranking profile {profile!r}", f"There are: {', '.join(sorted(self._named))}.")
@@ -149,14 +149,18 @@ class LearnedRanker:
         answer.language = read[0].language if read else ""
         answer.milliseconds["read"] = _since(started)
         started = time.perf_counter()
-        asked = self._ask(read, hypotheses, embed_ms)
+        # A question that asks several things costs no embedding beside those of its parts.
+        own = read[1:] if by_parts and len(read) > 1 and not hypotheses else read
+        asked = self._ask(own, hypotheses, embed_ms)
         # While the model embeds: everything that needs no vector.
         surveyed = self._survey(read, view, profile, kinds, asked is not None)
         answer.turns_us = surveyed.turns_us
         answer.milliseconds["words"] = _since(started)
         if meanwhile is not None:
             meanwhile()
-        embedded = self._embedded(read, asked, embed_ms - _since(started), answer)
+        embedded = self._embedded(own, asked, embed_ms - _since(started), answer)
+        if own is not read and embedded.vectors:
+            embedded.vectors = [np.mean(embedded.vectors, axis=0), *embedded.vectors]
         answer.milliseconds["embed"] = _since(started)
         started = time.perf_counter()
         # Small talk asks nothing, and yet wants what is at hand.
@@ -269,11 +273,9 @@ class LearnedRanker:
         places = [one.place for one in kept[:ROWS]]
         memories = [admitted[one.key] for one in kept[:ROWS]]
         self.shown.note(
-            question.vector_text,
-            [scope.key for scope in scopes],
-            memories,
+            question.vector_text, [scope.key for scope in scopes], memories,
             rows_of(table.features, np.array(places, dtype=np.intp)),
-        )
+        )  # fmt: skip
 
     def _near(self, vectors: Sequence[Vector], view: View, limit: int) -> Sequence[Similarities]:
         _, index = self._live.current()

@@ -49,7 +49,7 @@ class ByWords:
     def ranked(
         self, questions: Sequence[str], view: View, limit: int, *, hypotheses: Sequence[str], embed_ms: float,
         profile: str = "", kinds: Sequence[str] = (), shares: bool = False, meanwhile: Callable[[], None] | None = None,
-        shown: bool = False, zone: str = "",
+        shown: bool = False, zone: str = "", by_parts: bool = False,
     ) -> Ranked:  # fmt: skip
         answer = Ranked([], {}, fingerprint="twin", model="twin")
         if meanwhile is not None:

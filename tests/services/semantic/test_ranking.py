@@ -214,3 +214,27 @@ def test_who_asks_nothing_gets_what_is_at_hand(worker, fields):
     )
     assert list(answer.hot) == [walnuts.memory_id]
     assert not answer.degraded
+
+
+def test_a_question_of_several_parts_is_embedded_by_them_and_finds_what_is_like_each(worker):
+    said = [worker.say(text) for text in ("My bicycle is red", "The garden is large", "We had soup")]
+    worker.settle()
+    whole, *parts = "Which colour has the bicycle, and how large is the garden?", "Which colour has the bicycle?", "garden size"
+    before = len(worker.link.asked)
+    scopes = [envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id="ada")]
+    answer = worker.ask(
+        context_pb2.CandidatesRequest(
+            user_id="ada", scopes=scopes, questions=[whole, *parts], limit=10, embed_ms=5000, shares=True
+        )
+    )
+    (embedded,) = [list(one.texts) for one, _ in worker.link.asked[before:] if isinstance(one, model_pb2.EmbedRequest)]
+    assert embedded == parts
+    assert len(answer.lists) == 3 and not answer.degraded
+    whole_list = answer.lists[0]
+    like = {
+        key: share.value
+        for key, told in zip(whole_list.memory_ids, whole_list.shares, strict=True)
+        for share in told.shares
+        if share.feature == "similarity"
+    }
+    assert min(like[said[0]], like[said[1]]) > like.get(said[2], 0.0)
