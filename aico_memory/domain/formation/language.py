@@ -20,7 +20,26 @@ _SCRIPTS = (
     ("el", re.compile("[\u0370-\u03ff]")),
     ("hi", re.compile("[\u0900-\u097f]")),
     ("ru", re.compile("[\u0400-\u04ff]")),
+    ("hy", re.compile("[\u0531-\u0587]")),
+    ("bn", re.compile("[\u0980-\u09ff]")),
+    ("pa", re.compile("[\u0a00-\u0a7f]")),
+    ("gu", re.compile("[\u0a80-\u0aff]")),
+    ("or", re.compile("[\u0b00-\u0b7f]")),
+    ("ta", re.compile("[\u0b80-\u0bff]")),
+    ("te", re.compile("[\u0c00-\u0c7f]")),
+    ("kn", re.compile("[\u0c80-\u0cff]")),
+    ("ml", re.compile("[\u0d00-\u0d7f]")),
+    ("si", re.compile("[\u0d80-\u0dff]")),
+    ("lo", re.compile("[\u0e81-\u0eff]")),
+    ("bo", re.compile("[\u0f00-\u0fff]")),
+    ("my", re.compile("[\u1000-\u109f]")),
+    ("ka", re.compile("[\u10a0-\u10ff\u1c90-\u1cbf\u2d00-\u2d2d]")),
+    ("am", re.compile("[\u1200-\u139f]")),
+    ("km", re.compile("[\u1780-\u17ff]")),
 )
+# Where none of these stands there is nothing to count; dashes and quotation marks stand in between.
+_NOT_LATIN = re.compile("[\u0370-\u1dff\u2d00-\u2d2d\u3040-\ud7ff\uf900-\uffef]")
+_UNSPACED = frozenset({"ja", "zh", "ko", "th", "lo", "my", "km", "bo"})
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 4000
 _KANA_SHARE = 0.1
@@ -67,7 +86,7 @@ def guess_language(text: str, table: LanguageTable) -> str:
 
 
 def _by_script(sample: str) -> str:
-    if sample.isascii():
+    if sample.isascii() or not _NOT_LATIN.search(sample):
         return ""
     letters = sum(letter.isalpha() for letter in sample)
     counts = {language: len(pattern.findall(sample)) for language, pattern in _SCRIPTS}
@@ -77,5 +96,5 @@ def _by_script(sample: str) -> str:
         counts["zh"] = 0
     language, most = max(counts.items(), key=lambda pair: pair[1])
     # A script that writes words without spaces says more per letter than Latin does.
-    weight = 3 if language in ("ja", "zh", "ko", "th") else 2
+    weight = 3 if language in _UNSPACED else 2
     return language if most and most * weight >= letters else ""

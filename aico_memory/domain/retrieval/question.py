@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -14,9 +13,6 @@ from aico_memory.domain.retrieval.cues import DateCue, TimeCues
 from aico_memory.domain.retrieval.participants import name_parts, name_weight, without_names
 from aico_memory.domain.retrieval.relative_time import AskedAt, named_time
 from aico_memory.domain.retrieval.tokens import fold, words
-
-# Identifiers and numbers are of no language; their letters would pass for short words of one.
-_NUMBERED = re.compile(r"\S*\d\S*")
 
 
 class AskedWord(NamedTuple):
@@ -71,7 +67,8 @@ def read_question(
 
     `model_languages`: what the embedding model speaks; empty: every language. `asked`: what its "last week" counts from.
     """
-    plain = _NUMBERED.sub(" ", text)
+    # Identifiers and numbers are of no language; their letters would pass for short words of one.
+    plain = " ".join(word for word in text.split() if not any(map(str.isdigit, word)))
     language = certain_language(plain, tables.languages) or _likely(plain, tables.languages, spoken) or tables.default_language
     ignored = tables.languages.function_words.get(language, frozenset())
     parts = name_parts(participants, ignored)

@@ -229,6 +229,11 @@ def test_the_scope_s_language_decides_where_the_question_gives_no_sign(tables):
     assert not read(tables, "bicycle", spoken=("en", "tr")).foreign
 
 
+@pytest.mark.parametrize("word", ["சென்னை", "თბილისი", "គ្រូពេទ្យ", "ဆရာဝန်"])
+def test_a_word_in_a_script_that_the_model_does_not_read_is_foreign(tables, word):
+    assert read(tables, word).foreign
+
+
 def test_letters_of_an_identifier_are_no_words_of_a_language(tables):
     assert not read(tables, "fuse clock 4c1d9e0a7l2d5c8n3d").foreign
 
