@@ -176,7 +176,8 @@ class Assembling:
         in_mind = [one.id for one in held.items] if held is not None else list(page.in_mind) if page is not None else []
         guided = tiers.take(guidance) if guidance else None
         styled = tiers.take(style) if style else None
-        if found is not None and plan.candidates:
+        if found is not None and plan.candidates and (MODEL in found.degraded or found.model):
+            # Of another language nobody asks it: that says nothing of the model.
             (self._health.miss if MODEL in found.degraded else self._health.answered)(MODEL)
         if found is not None and hot is None:
             edited = {one.record_id: one.text for one in found.edited}

@@ -81,8 +81,8 @@ class Unified:
         message_hits: Sequence[context_pb2.UnifiedHit] = ()
         missed = [WORKING] if page is None else [PARTIAL] if not whole and {"L0", "L1"}.intersection(layers) else []
         if "L0" in layers:
-            said_hits = self._best(request.query, top_k, (_message_hit(message, remembered) for message in messages))
-            message_hits, told = self._with_records(said_hits, request, tiers)
+            said_hits = self._best(request.query, (_message_hit(message, remembered) for message in messages))
+            message_hits, told = self._still_said(said_hits, top_k, request, tiers)
             if not told:
                 missed.append(SEMANTIC)
         # Waited for last: nobody else's answer depends on it.
@@ -90,7 +90,7 @@ class Unified:
         if skills is not None and known is None:
             missed.append(BEHAVIORAL)
         answer.degraded.extend(name for name in missed if name not in answer.degraded)
-        skill_hits = self._best(request.query, top_k, map(_skill_hit, known.skills if known is not None else ()))
+        skill_hits = self._best(request.query, map(_skill_hit, known.skills if known is not None else ()))[:top_k]
         in_turn = zip_longest(memory_hits, message_hits, skill_hits)
         answer.hits.extend(hit for place in in_turn for hit in place if hit is not None)
         answer.timings.extend(timings(watch))
@@ -212,14 +212,29 @@ class Unified:
         left = [hit for hit in hits if hit.score > 0 and gone.isdisjoint(link.id for link in hit.links)]
         return left, page is not None
 
-    def _best(self, query: str, top_k: int, hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
-        """By the share of the query's words that they hold."""
+    def _still_said(
+        self, hits: Sequence[context_pb2.UnifiedHit], top_k: int, request: context_pb2.UnifiedRequest, tiers: Tiers
+    ) -> tuple[list[context_pb2.UnifiedHit], bool]:
+        """The best of the messages that are still there, and whether long-term memory told of all that were looked at."""
+        found: list[context_pb2.UnifiedHit] = []
+        for at in range(0, len(hits), top_k):
+            left, told = self._with_records(hits[at : at + top_k], request, tiers)
+            found += left
+            if not told:
+                return found[:top_k], False
+            # What was deleted takes no place of what was not.
+            if len(found) >= top_k:
+                break
+        return _in_order(found)[:top_k], True
+
+    def _best(self, query: str, hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
+        """By the share of the query's words that they hold; without those that hold none."""
         found = []
         for hit in hits:
             hit.score = self._share(query, hit.text)
             if hit.score > 0:
                 found.append(hit)
-        return sorted(found, key=lambda hit: (-hit.score, -hit.said_at_us))[:top_k]
+        return _in_order(found)
 
     def _share(self, query: str, text: str) -> float:
         return share_of_words(query, text, self._ignored)
@@ -231,6 +246,10 @@ class Unified:
         return Tiers(
             self._link, self._health, watch, total=total, reserve=min(settings.reserve_ms, total / 4), probe=settings.probe_ms
         )
+
+
+def _in_order(hits: Iterable[context_pb2.UnifiedHit]) -> list[context_pb2.UnifiedHit]:
+    return sorted(hits, key=lambda hit: (-hit.score, -hit.said_at_us))
 
 
 def _is_all(page: working_pb2.MessagePage) -> bool:

@@ -59,7 +59,7 @@ class UseReports:
             self._link.publish(used)
 
     def _used(self, event: Event, items: Sequence[ContextItem], now: int) -> OutgoingRecord | None:
-        remembered = [item.id for item in items if item.tier != "working" and item.layer != "L2"]
+        remembered = [item.id for item in items if item.tier != "working" and not item.guiding]
         if not remembered:
             return None
         strong = [item.id for item in items if item.answers or item.score >= self._strong]

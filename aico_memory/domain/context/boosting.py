@@ -41,14 +41,14 @@ def boosted(items: Sequence[ContextItem], around: Surroundings, figures: BoostSe
     one in ten, a whole tenth for the same conversation would be worth as much as the match itself. What behavior
     selected is no match: its score is on another scale, moves nothing else and is moved by nothing.
     """
-    matches = [item for item in items if item.layer != "L2"]
+    matches = [item for item in items if not item.guiding]
     leading = [item.id for item in sorted(matches, key=lambda one: -one.score)[: figures.leading]]
     partners = _partners(dict(around.together), leading)
     near = dict(around.reached)
     best = max((item.score for item in matches if not item.answers), default=0.0) or 1.0
     around = replace(around, entities=_spoken_of(around.entities, matches))
     asked_for = _best_of_kinds(matches, around.kinds, figures.most_of_kinds)
-    found = [item if item.layer == "L2" else _boosted(item, best, around, figures, partners, near, asked_for) for item in items]
+    found = [item if item.guiding else _boosted(item, best, around, figures, partners, near, asked_for) for item in items]
     return sorted(found, key=lambda item: -item.score)
 
 

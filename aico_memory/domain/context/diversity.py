@@ -43,7 +43,8 @@ def eligible(
         elif not item.raw and not item.anchored and item.confidence < least_confidence:
             dropped.append((item.id, "confidence"))
         else:
-            kept.append(item)
+            # The night has not come by yet: until when it was is told all the same.
+            kept.append(changed(item, over_us=item.valid_until_us) if over and item.status == "active" else item)
     return kept, dropped
 
 
@@ -113,7 +114,7 @@ def diversified(items: Sequence[ContextItem], likeness: Likeness, *, weight: flo
 
 def _set(item: ContextItem) -> bool:
     """Whether its place depends on no score; that of guidance (L2) is on another scale."""
-    return item.answers or item.anchored or item.layer == "L2"
+    return item.answers or item.anchored or item.guiding
 
 
 def capped(items: Sequence[ContextItem], most_of_kind: int) -> tuple[list[ContextItem], Dropped]:
@@ -134,11 +135,11 @@ def gated(items: Sequence[ContextItem], *, full: float, short: float) -> tuple[l
     """By the retrieval score: from `full` on in full, from `short` on in short, below left out.
 
     What answers, is hot, pinned, part of the conversation at hand, or among the best of the kinds that are asked for does not
-    depend on a score.
+    depend on a score. How to answer is told in full.
     """
     kept, dropped = [], Dropped()
     for item in items:
-        if item.score >= full or item.answers or item.anchored:
+        if item.score >= full or item.answers or item.anchored or item.guiding:
             kept.append(item if item.detail == FULL else changed(item, detail=FULL))
         elif item.score >= short or item.hot or item.layer == "L0" or KIND in item.shares:
             kept.append(item if item.detail == SHORT else changed(item, detail=SHORT))

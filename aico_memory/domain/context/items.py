@@ -65,6 +65,11 @@ class ContextItem(NamedTuple):
         return self.kind in RAW_KINDS
 
     @property
+    def guiding(self) -> bool:
+        """How to answer, as behavior told it: there because it was asked for, whatever the question."""
+        return self.layer == "L2"
+
+    @property
     def anchored(self) -> bool:
         """A pinned constraint: the last to be cut, and never too little of a match."""
         return self.pinned and self.kind == "constraint"

@@ -46,7 +46,7 @@ def fit(
     one that is shown in short has at most `short_tokens`. What is hot has `hot_share` of the tokens, and as large a share of
     the places is held for it, however little it matches. Beyond its tokens it is left out, unless it scores `least_score` at
     least, and beyond its places it competes. What answers the question, or matches so well that it is shown in full, is there
-    because it was asked for, and takes none of that share. Days are those of the zone.
+    because it was asked for, and takes none of that share; nor does how to answer. Days are those of the zone.
     """
     lines: dict[str, str] = {}
     sizes: dict[str, int] = {}
@@ -63,7 +63,7 @@ def fit(
     left_out: set[int] = set()
     room, places = int(max_tokens * hot_share), math.ceil(max_items * hot_share)
     for at, item in enumerate(items):
-        if not item.hot or item.anchored or item.answers or item.detail == FULL:
+        if not item.hot or item.anchored or item.answers or item.guiding or item.detail == FULL:
             continue
         if size_of(item) > room:
             # To be hot as well costs no match its place among the others.
@@ -77,7 +77,7 @@ def fit(
     # Best first for keeping: pinned constraints, what answers, what is hot, then by the order given.
     order = sorted(
         (at for at in range(len(items)) if at not in left_out),
-        key=lambda at: (not items[at].anchored, not items[at].answers, at not in held, at),
+        key=lambda at: (not items[at].anchored, not items[at].answers, not (items[at].guiding or at in held), at),
     )
     kept = order[:max_items]
     dropped += [(items[at].id, "max_items") for at in order[max_items:]]

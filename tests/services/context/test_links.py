@@ -120,6 +120,13 @@ def test_a_message_whose_record_was_deleted_is_found_in_no_layer(handlers: Conte
     assert [hit.id for hit in answer.hits] == [str(said)]
 
 
+def test_deleted_messages_take_no_place_of_those_that_are_there(handlers: ContextHandlers, tiers: Held) -> None:
+    said = [tiers.say(f"I like {kind} tea", turn=True, recorded=False) for kind in ("green", "black", "white", "mint")]
+    tiers.deleted += said[2:]
+    answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea", top_k=2, layers=["L0"]))
+    assert {hit.id for hit in answer.hits} == {str(one) for one in said[:2]}
+
+
 def test_an_edited_message_says_in_every_layer_what_it_says_now(handlers: ContextHandlers, tiers: Held) -> None:
     said = tiers.say("I like green tea", turn=True)
     tiers.edited[said] = "I like white tea"

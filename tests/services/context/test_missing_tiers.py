@@ -39,6 +39,20 @@ def test_a_model_that_is_away_is_named_by_the_tier_that_missed_it(handlers: Cont
     assert (list(answer.degraded), answer.model) == (["model"], "")
 
 
+def test_a_question_that_nobody_embeds_says_nothing_of_a_model_that_is_away(
+    handlers: ContextHandlers, tiers: Tiers, link: TwinLink
+) -> None:
+    tiers.say("My bicycle is red")
+    tiers.model_away = True
+    context(handlers, "bicycle")
+    link.answers[context_pb2.CandidatesRequest] = lambda message, user: context_pb2.Candidates()
+    assert not context(handlers, "自行车").degraded
+    link.answers[context_pb2.CandidatesRequest] = tiers.candidates
+    context(handlers, "red bicycle")
+    first, second = (message.embed_ms for message in tiers.asked)
+    assert second < first
+
+
 def test_with_all_tiers_stopped_the_answer_is_empty_and_names_them_all(handlers: ContextHandlers, link: TwinLink) -> None:
     link.answers = dict.fromkeys(link.answers)
     answer = context(handlers, "bicycle", session_id="s")

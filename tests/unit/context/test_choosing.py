@@ -12,6 +12,7 @@ from aico_memory.domain.context.boosting import Surroundings, boosted
 from aico_memory.domain.context.diversity import WordLikeness, capped, diversified, eligible, gated, once_each
 from aico_memory.domain.context.items import FULL, SHORT, ContextItem
 from aico_memory.domain.context.matching import share_of_words, word_stems
+from aico_memory.domain.retrieval.formatting import format_line
 from aico_memory.settings.context import BoostSettings
 
 BOOSTS = BoostSettings()
@@ -80,6 +81,13 @@ def test_what_answers_is_asked_for_though_it_is_over_but_not_what_nobody_believe
     assert ([one.id for one in kept], dropped) == (
         ["lived"], [("beside", "status: superseded"), ("wrong", "status: invalid")]
     )  # fmt: skip
+
+
+def test_what_is_over_before_a_night_has_come_by_says_until_when_it_was() -> None:
+    vegan = item("vegan", valid_from_us=1, valid_until_us=86_400_000_000)
+    (told,), _ = eligible([vegan], least_confidence=0.5, historical=True, now_us=2 * 86_400_000_000)
+    assert format_line(told).endswith("(until 1970-01-02) (confidence: 1.00)")
+    assert eligible([vegan], least_confidence=0.5, historical=True, now_us=5)[0] == [vegan]
 
 
 def test_what_begins_later_comes_only_where_what_is_ahead_is_asked_for() -> None:
@@ -248,10 +256,11 @@ def test_detail_follows_the_score_but_for_what_has_its_place_anyway() -> None:
     found = [
         item("full", score=0.8), item("short", score=0.5), item("weak", score=0.1), item("hot", hot=True),
         item("rule", kind="constraint", pinned=True), item("answer", answers=True, score=0.1),
+        item("style", kind="style", score=0.1)._replace(layer="L2", hot=True),
     ]  # fmt: skip
     kept, dropped = gated(found, full=0.7, short=0.4)
     assert {one.id: one.detail for one in kept} == {
-        "full": FULL, "short": SHORT, "hot": SHORT, "rule": FULL, "answer": FULL,
+        "full": FULL, "short": SHORT, "hot": SHORT, "rule": FULL, "answer": FULL, "style": FULL,
     }  # fmt: skip
     assert dropped == [("weak", "score")]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aico_memory.domain.context.items import SHORT, ContextItem
+from aico_memory.domain.context.items import FULL, SHORT, ContextItem
 from aico_memory.domain.retrieval.budget import LEAST_TEXT, fit, shorten
 
 COUNTERS: list[Callable[[str], int]] = [
@@ -181,6 +181,14 @@ def test_of_an_endless_text_only_so_much_is_counted_as_could_have_a_place() -> N
     fitted = fit([endless], max_items=5, max_tokens=100, count=count)
     assert 0 < fitted.tokens <= 100
     assert max(counted) < 5_000
+
+
+def test_how_to_answer_takes_none_of_the_share_of_what_is_hot_and_is_not_shown_in_short() -> None:
+    style = ContextItem("style", "one two three four five six", "style", "procedural", "L2", hot=True, detail=FULL)
+    given_ = [item("a"), item("b"), hot("warm"), style]
+    fitted = fit(given_, max_items=3, max_tokens=60, count=words, hot_share=0.05, short_tokens=8)
+    assert ([one.id for one in fitted.items], fitted.dropped) == (["a", "b", "style"], (("warm", "hot_share"),))
+    assert "four five six" in fitted.text
 
 
 def test_what_answers_takes_none_of_the_share_of_what_is_hot() -> None:
