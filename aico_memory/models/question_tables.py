@@ -25,7 +25,17 @@ def load_routing(home: Home) -> Routing:
 
 
 def _table(entry: Mapping[str, Any]) -> RoutingTable:
-    phrases = {"intents", "question_words", "conjunctions", "expansion_cues", "expansions", "upcoming", "behind_clause"}
+    phrases = {
+        "intents",
+        "question_words",
+        "conjunctions",
+        "expansion_cues",
+        "expansions",
+        "upcoming",
+        "behind_clause",
+        "also",
+        "past",
+    }
     known = {*phrases, "asks_anywhere"}
     if unknown := set(entry) - known:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
@@ -36,7 +46,9 @@ def _table(entry: Mapping[str, Any]) -> RoutingTable:
         expansion_cues=_lists(entry.get("expansion_cues")),
         expansions=_lists(entry.get("expansions")),
         upcoming=_texts(entry.get("upcoming")),
+        past=_texts(entry.get("past")),
         behind_clause=_texts(entry.get("behind_clause")),
+        also=_texts(entry.get("also")),
         asks_anywhere=entry.get("asks_anywhere") is True,
     )
 

@@ -24,6 +24,9 @@ _CLAUSES = re.compile(r"[,،、]")
 # Where a phrase has to stand to speak for its intent.
 OPENS, ENDS = "^", "$"
 _BEGINS = r"(?<!\w)"
+_YEAR = re.compile(r"(?<![\w.,:/-])(?:19|20)\d\d(?![\w:/-])")
+# Somebody and what is theirs ("Anna's").
+_OWNER = re.compile(r"(?<!\w)[A-Z]\w*['’]s(?!\w)")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -45,8 +48,12 @@ class RoutingTable:
     expansions: Mapping[str, Sequence[str]]
     # Phrases that ask for what is ahead.
     upcoming: Sequence[str] = ()
+    # Phrases that name a time that has passed.
+    past: Sequence[str] = ()
     # Words with which the question begins behind a clause that stands before it without a comma.
     behind_clause: Sequence[str] = ()
+    # Of the conjunctions those that tie another thing that is asked for in the same way ("and also my boss's name").
+    also: Sequence[str] = ()
     # A question word stands anywhere in its question, and not at its beginning ("kedimin adı ne").
     asks_anywhere: bool = False
 
@@ -67,8 +74,11 @@ class Routing:
     expansion_cues: Mapping[str, Mapping[str, re.Pattern[str]]]
     expansions: Mapping[str, Mapping[str, Sequence[str]]]
     upcoming: re.Pattern[str]
+    past: re.Pattern[str]
     # The question behind a clause that stands before it without a comma.
     behind_clause: re.Pattern[str]
+    # What ties another thing to a question that is asked in the same way.
+    also: re.Pattern[str]
     # Words and what ties them, by language; of those in which a capital tells a name.
     tied_names: Mapping[str, re.Pattern[str]]
 
@@ -76,7 +86,10 @@ class Routing:
         """One of `INTENTS`."""
         folded = fold(question)
         sentences = [(fold(one), _CLAUSES.search(one) is None) for one in _SENTENCES.split(question) if one.strip()]
-        return next((name for name in PRECEDENCE if self._speaks_for(name, folded, sentences)), "general")
+        found = next((name for name in PRECEDENCE if self._speaks_for(name, folded, sentences)), "general")
+        # "Where did I live in 2019?" is answered by what was so then.
+        dated = found == "factual" and (self.past.search(folded) or _YEAR.search(folded))
+        return "temporal" if dated else found
 
     def asks_ahead(self, question: str) -> bool:
         """Whether it asks for what is to come; what begins later is no answer to any other question about now."""
@@ -95,7 +108,8 @@ class Routing:
     def parts(self, question: str, most: int) -> tuple[str, ...]:
         """The 2 … `most` questions that a compound one asks; () where it asks one, or `most` is less than 2.
 
-        Several question marks part it, a conjunction with another question word behind it, and the commas of a list before it.
+        Several question marks part it, a conjunction with another question word behind it, and the commas of a list before it;
+        so does another thing that is asked for in the same words ("What is my job and also my boss's name?").
         """
         found: list[str] = []
         for sentence in _MARKS.split(question):
@@ -110,9 +124,22 @@ class Routing:
                     found.append(sentence[at : cut.start()])
                     at = cut.start("word")
             found.append(sentence[at:])
-        said = [" ".join(part.split()).strip(" ,.") for part in found]
+        said = [" ".join(part.split()).strip(" ,.") for whole in found for part in self._asked_alike(whole)]
         parts = list(dict.fromkeys(part for part in said if _letters(part) >= LEAST_PART))
         return tuple(parts[:most]) if len(parts) > 1 and most > 1 else ()
+
+    def _asked_alike(self, part: str) -> tuple[str, ...]:
+        """The part, or it without what is asked for as well, and that behind the same words."""
+        plain = part.strip(" ,.¿¡")
+        for tie in self.also.finditer(plain):
+            first, second = plain[: tie.start()].strip(" ,"), plain[tie.end() :].strip(" ,")
+            topic = self._topic(first)
+            asked = first[: len(first) - len(topic)].strip()
+            owners = tie["owner"] is None or (second[0].isupper() and _OWNER.search(first))
+            # "What is", "Who are": what stands behind them is named, not told in a sentence of its own.
+            if owners and " " in asked and _letters(topic) >= LEAST_ASKED and _letters(second) >= LEAST_PART:
+                return first, f"{asked} {second}"
+        return (part,)
 
     def of_each(self, question: str, language: str, most: int) -> tuple[str, ...]:
         """The question about each of the 2 … `most` entities that it names together; () where it names no two, or `most` is
@@ -186,10 +213,16 @@ def joined(tables: Mapping[str, RoutingTable]) -> Routing:
         },
         expansions={code: table.expansions for code, table in tables.items() if table.expansions},
         upcoming=_pattern([cue for table in tables.values() for cue in table.upcoming]),
+        past=_pattern([cue for table in tables.values() for cue in table.past]),
         # A clause has two words at least, and what ties a second question ("when and with whom did we …") makes none.
         behind_clause=re.compile(
             rf"\s+(?!{_alternatives([fold(tie) for tie in ties])})\S+\s+\S.*?"
             rf"(?:{_alternatives([fold(word) for table in tables.values() for word in table.behind_clause])})"
+        ),
+        also=re.compile(
+            rf"(?:{_alternatives([tie for table in tables.values() for tie in table.also])})\s"
+            rf"|(?:{_alternatives([tie for tie in ties if not tie.endswith('+')])})\s+(?=(?P<owner>\w+['’]s)(?!\w))",
+            re.IGNORECASE,
         ),
         tied_names={
             code: tokens_by(_alternatives([tie for tie in table.conjunctions if not tie.endswith("+")]))
