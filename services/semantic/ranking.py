@@ -32,6 +32,7 @@ from aico_memory.stores.index.text_source import RowRules, TextSource
 from aico_memory.stores.index.vector_port import Similarities, Vector
 from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.candidates import Ranked
+from services.semantic.listed import Listed, matching
 from services.semantic.live_index import LiveIndex
 from services.semantic.shown import ROWS, ShownRows
 
@@ -82,19 +83,6 @@ class _Surveyed:
     worded: Sequence[Sequence[Worded]]
     # When a row begins or ceases to hold, or a day that a question names is another one; 0: not foreseen.
     turns_us: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """What one list is taken from, and by which weights."""
-
-    question: Question
-    table: fused_search.Table
-    weights: Profile
-    of_kinds: bool = False
-
-    def best(self, limit: int) -> list[fused_search.Found]:
-        return fused_search.best(self.table, self.weights, limit, of_kinds=self.of_kinds)
 
 
 class LearnedRanker:
@@ -151,7 +139,7 @@ class LearnedRanker:
         started = time.perf_counter()
         # A question that asks several things costs no embedding beside those of its parts.
         own = read[1:] if by_parts and len(read) > 1 and not hypotheses else read
-        asked = self._ask(own, hypotheses, embed_ms)
+        asked, languages = self._ask(own, hypotheses, embed_ms), self._languages
         # While the model embeds: everything that needs no vector.
         surveyed = self._survey(read, view, profile, kinds, asked is not None)
         answer.turns_us = surveyed.turns_us
@@ -161,6 +149,9 @@ class LearnedRanker:
         embedded = self._embedded(own, asked, embed_ms - _since(started), answer)
         if own is not read and embedded.vectors:
             embedded.vectors = [np.mean(embedded.vectors, axis=0), *embedded.vectors]
+        if self._languages != languages:
+            # It speaks others than was thought before it answered anybody: of these words decide.
+            read = self.texts.read(view.scopes, partial(self._read, questions, asked_at))
         answer.milliseconds["embed"] = _since(started)
         started = time.perf_counter()
         # Small talk asks nothing, and yet wants what is at hand.
@@ -206,7 +197,7 @@ class LearnedRanker:
     def _tables_of(
         self, read: Sequence[Question], surveyed: _Surveyed, embedded: _Embedded, view: View, limit: int, profile: str,
         kinds: Sequence[str],
-    ) -> list[_Listed]:  # fmt: skip
+    ) -> list[Listed]:  # fmt: skip
         """What each list is taken from: one a question, and that of the kinds."""
         # [scope][question]
         near = [self._near(embedded.vectors, replace(view, scopes=(scope,)), limit) for scope in dict.fromkeys(view.scopes)]
@@ -219,13 +210,13 @@ class LearnedRanker:
         for place, (question, weights, worded) in enumerate(zip(read, expected, surveyed.worded, strict=True)):
             beside = [of_scope[place] if of_scope else None for of_scope in near]
             table = fused_search.table_of(surveyed.scopes, worded, beside.__getitem__, with_kinds=not place)
-            found.append(_Listed(question, table, weights))
+            found.append(Listed(question, table, weights))
         if kinds and found:
             found.append(replace(found[0], of_kinds=True))
         return found
 
     def _fill(
-        self, answer: Ranked, tables: Sequence[_Listed], most: Sequence[int], view: View, shares: bool, admit: _Admit
+        self, answer: Ranked, tables: Sequence[Listed], most: Sequence[int], view: View, shares: bool, admit: _Admit
     ) -> None:
         """Take the best of each table that the store still admits."""
         limits = [*most, *(most[:1] if len(tables) > len(most) else ())]
@@ -249,7 +240,7 @@ class LearnedRanker:
             answer.lists.append(self._told(listed, found, limits[len(answer.lists)], view, admitted, shares, answer, admit))
 
     def _told(
-        self, listed: _Listed, found: Sequence[fused_search.Found], limit: int, view: View, admitted: dict[int, Memory],
+        self, listed: Listed, found: Sequence[fused_search.Found], limit: int, view: View, admitted: dict[int, Memory],
         shares: bool, answer: Ranked, admit: _Admit,
     ) -> list[tuple[int, float, Mapping[str, float]]]:  # fmt: skip
         """One list, with what sleep wrote of its hits behind them."""
@@ -262,7 +253,7 @@ class LearnedRanker:
             found = fused_search.with_derived(found, table, limit)
             admitted.update(derived)
         if listed.weights is self._profiles.lexical:
-            found = _matching(found, listed.weights)
+            found = matching(found, listed.weights)
         answer.memories.update((one.key, admitted[one.key]) for one in found)
         return [(one.key, one.score, listed.weights.shares(one.features) if shares else {}) for one in found]
 
@@ -323,15 +314,6 @@ class LearnedRanker:
         return _Embedded(
             [np.asarray(first, dtype=np.float32), *rows[1 : len(questions)]], embeddings.fingerprint, embeddings.model
         )
-
-
-def _matching(found: Sequence[fused_search.Found], weights: Profile) -> list[fused_search.Found]:
-    """The same; 0 is the score of what shares nothing with the question where words alone decide, whatever the offset.
-
-    What sleep wrote has no words of its own here (`place` below zero): it is no match where nothing is.
-    """
-    speaking = {one.key for one in found if weights.speaks_for(one.features)}
-    return [one if one.key in speaking or (one.place < 0 and speaking) else one._replace(score=0.0) for one in found]
 
 
 def _taken(asked: Future[model_pb2.Embeddings] | None, wait_ms: float) -> model_pb2.Embeddings | None:

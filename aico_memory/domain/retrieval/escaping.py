@@ -17,8 +17,16 @@ _UNSEEN = re.compile(
 _BRACKETS = str.maketrans(
     {"[": "(", "]": ")", "［": "(", "］": ")", "\ufe47": "(", "\ufe48": ")", "【": "(", "】": ")", "〔": "(", "〕": ")"}
 )
-_ROLE = re.compile(r"\b(?:system|assistant|user|human|developer|tool|function|instructions?|ai|bot)(\s*:)", re.IGNORECASE)
-_TAG = re.compile(r"</?\|?[A-Za-z!/][^<>\n]*>|<<|>>|<\||\|>")
+_ROLES = r"(?:system|assistant|user|human|developer|tool|function|instructions?|ai|bot)"
+# What reads as a colon: that of ratios, the modifier letters, the raised one.
+_COLON = "[:\u2236\ua789\u02d0\u02f8]"
+# A role, in bold or quotes too, alone or as of a prompt; and the same as the value of a key.
+_ROLE = re.compile(
+    rf"\b{_ROLES}(?:[\s_-]+(?:prompt|message|msg|note|turn))?[*_`\"'“”’)]*(\s*{_COLON})"
+    rf"|\brole[\"'“”’]?(\s*{_COLON})(?=[\s\"'“”’]*{_ROLES}\b)",
+    re.IGNORECASE,
+)
+_TAG = re.compile(rf"</?\|?[A-Za-z!/][^<>\n]*>|<\s+/?\s*{_ROLES}\b[^<>\n]*>|<<|>>|<\||\|>", re.IGNORECASE)
 _MARKS = re.compile(r"#{2,}|`{3,}|-{3,}|={3,}|\*{3,}|~{3,}")
 _LAYOUT = frozenset("\n\t")
 _POINTS = {"<": "‹", ">": "›"}
@@ -58,7 +66,8 @@ def _disarmed(flat: str) -> str:
         if all(flat[at].isascii() for at in (first, *others)):
             shown[first + 1 : others[-1] + 1] = [""] * (others[-1] - first)
     for found in _ROLE.finditer(seen):
-        first, last = places[found.start(1)], places[found.end(1) - 1]
+        start, end = found.span(found.lastindex or 0)
+        first, last = places[start], places[end - 1]
         shown[first : last + 1] = [" -", *[""] * (last - first)]
     return "".join(shown)
 

@@ -169,6 +169,19 @@ def test_where_the_model_does_not_speak_the_language_words_decide_and_it_is_not_
     assert len([message for message, _ in worker.link.asked if isinstance(message, model_pb2.EmbedRequest)]) == asked
 
 
+def test_the_first_question_of_all_is_weighed_by_words_too_where_the_model_does_not_speak_its_language(worker):
+    def english(message, user):
+        answer = worker.embed(message, user)
+        answer.languages.append("en")
+        return answer
+
+    worker.link.answers[model_pb2.EmbedRequest] = english
+    worker.say("Mein Fahrrad ist rot und steht in der Garage")
+    worker.settle()
+    listed = ranked(worker, "Wo steht mein Fahrrad und was ist in der Garage?").lists[0]
+    assert {share.feature for hit in listed.shares for share in hit.shares} - {"answers"} == {"words", "characters"}
+
+
 def test_a_person_s_word_on_a_hit_labels_the_answer_that_showed_it_over_a_restart_too(worker):
     worker.say("My bicycle is red")
     worker.say("The garden is large")
