@@ -177,9 +177,10 @@ def _print(face: Face, data: dict[str, Any]) -> None:
             for beside in one.get(place, ()):
                 face.out.print(f"    {place}: {escape(beside['text'])}")
         for change in one.get("changes", ()):
-            face.out.print(
-                f"    {escape(str(change['field']))}: {escape(str(change['old_value']))} → {escape(str(change['new_value']))}"
-            )
+            before = "" if change["old_value"] is None else f"{escape(str(change['old_value']))} → "
+            face.out.print(f"    {escape(str(change['field']))}: {before}{escape(str(change['new_value']))}")
+    if not data["results"]:
+        face.out.print("Nothing found.")
     face.err.print(f"[dim]{data['tokens']} tokens; in full {data['tokens_in_full']}[/]")
     if data["degraded"]:
         face.err.print(f"[yellow]degraded[/]  {escape(', '.join(data['degraded']))}")

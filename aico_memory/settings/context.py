@@ -118,7 +118,7 @@ class ContextSettings(Section):
     )
     overfetch: int = Field(default=3, ge=1, le=20, description="Candidates asked of each retriever per result wanted.")
     search_default: int = Field(default=10, ge=1, le=1000, description="Results of a search that names no top_k.")
-    search_limit: int = Field(default=1000, ge=1, le=10_000, description="Most results of one search.")
+    search_limit: int = Field(default=1000, ge=1, le=1000, description="Most results of one search.")
     answer_bytes: int = Field(
         default=3_000_000, ge=10_000, le=14_000_000, description="Most bytes of a search's records; the bus bounds answers too."
     )

@@ -65,7 +65,8 @@ class Disclosing:
         watch = Stopwatch()
         answer = context_pb2.Disclosed(tokenizer=self._counter.name)
         if asks_for_outcomes(request):
-            disclose_outcomes(self._tiers(event, watch, self._settings.deadline_ms), request, self._clock.now_us(), answer)
+            tiers = self._tiers(event, watch, self._settings.deadline_ms)
+            disclose_outcomes(tiers, request, self._clock.now_us(), answer, self._settings.search_default)
             answer.timings.extend(timings(watch))
             return answer
         ticket = self._answers.ticket(request) if self._settings.cache.searches else None

@@ -19,16 +19,19 @@ def asks_for_outcomes(request: context_pb2.DiscloseRequest) -> bool:
     return list(request.filters.kinds) == [KIND]
 
 
-def disclose_outcomes(tiers: Tiers, request: context_pb2.DiscloseRequest, now_us: int, answer: context_pb2.Disclosed) -> None:
+def disclose_outcomes(
+    tiers: Tiers, request: context_pb2.DiscloseRequest, now_us: int, answer: context_pb2.Disclosed, most: int
+) -> None:  # fmt: skip
     """Fill the answer from the owner of outcomes; its tier is named as degraded where it says nothing.
 
     Status filters are the outcomes accepted, rejected, expired, superseded; tags must all be there. The text of each is what
-    is counted. Raises NotFound for an id that is of no outcome of the user.
+    is counted. A query that names no number finds at most `most`. Raises NotFound for an id that is of no outcome of the
+    user.
     """
     question = outcomes_pb2.OutcomesRequest(
         user_id=request.user_id, layer=LAYERS[request.depth], query=request.query[:2000], ids=request.memory_ids,
         outcomes=request.filters.statuses, tags=request.filters.tags, from_us=request.filters.since_us,
-        until_us=request.filters.until_us, top_k=min(request.top_k, 1000),
+        until_us=request.filters.until_us, top_k=min(request.top_k or (0 if request.memory_ids else most), 1000),
     )  # fmt: skip
     asked = tiers.ask(BEHAVIORAL, request.depth, question, request.user_id)
     found: outcomes_pb2.Outcomes | None = tiers.take(asked)

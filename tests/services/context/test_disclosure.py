@@ -174,6 +174,16 @@ def test_outcomes_are_told_in_the_same_depths_by_their_owner(handlers: ContextHa
         disclosed(handlers, "search", query="x", filters=semantic_pb2.SearchFilters(kinds=["outcome"], statuses=["odd"]))
 
 
+def test_a_query_of_outcomes_finds_as_many_as_any_search_where_it_names_no_number(
+    handlers: ContextHandlers, link: TwinLink
+) -> None:
+    kind = semantic_pb2.SearchFilters(kinds=["outcome"])
+    disclosed(handlers, "search", query="habits", filters=kind)
+    disclosed(handlers, "detail", memory_ids=["o1"], filters=kind)
+    asked = [one.top_k for one, _ in link.asked if isinstance(one, outcomes_pb2.OutcomesRequest)]
+    assert asked == [10, 0]
+
+
 def test_outcomes_are_filtered_by_tag_and_what_would_not_be_heeded_is_refused(handlers: ContextHandlers, tiers: Held) -> None:
     tiers.say(LONG)
 
