@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from aico_memory.cli.announce import announce
+from aico_memory.cli.checks import all_findings
 from aico_memory.cli.face import Face
 from aico_memory.cli.status import alarm_words, worker_alarms
 from aico_memory.paths import Home
@@ -44,3 +45,16 @@ def test_a_start_is_told_as_json_where_that_is_asked_for(tmp_path: Path, capsys:
     told = json.loads(capsys.readouterr().out)
     assert (told["ready"], told["supervisor"]) == (True, 7)
     assert [(process["name"], process["pid"]) for process in told["processes"]] == [("broker", 8)]
+
+
+def test_doctor_names_what_a_spool_has_set_aside(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.spool.mkdir()
+    assert not [one for one in all_findings(Face(home, as_json=True)) if one.subject == "spool"]
+    aside = home.spool / "default.refused"
+    aside.write_bytes(bytes(300))
+    (finding,) = [one for one in all_findings(Face(home, as_json=True)) if one.subject == "spool"]
+    assert (finding.level, finding.detail.split(";")[0]) == ("note", "the bus refused what default had kept")
+    assert "300 bytes" in finding.detail
+    assert str(aside) in finding.detail
+    assert "give it again" in finding.mend
