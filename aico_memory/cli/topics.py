@@ -22,6 +22,7 @@ from aico_memory.contracts.wire import StampedRecord
 from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.ids import new_id
 from aico_memory.runtime.clocks import clock_for
+from aico_memory.runtime.naming import named_user
 from aico_memory.runtime.probe import broker_says
 from aico_memory.runtime.waiting import answered
 
@@ -68,7 +69,7 @@ def publish(
         raise InvalidMessage(f"The JSON is no {declared.full_name}: {str(error).splitlines()[0]}", FIELDS_MEND) from None
     now = clock_for(face.home).now_us()
     event_id = _uuid(identifier) if identifier else new_id(now)
-    owner = user or str(getattr(message, "user_id", ""))
+    owner = named_user(message, user or None, face.user)
     with face.operator() as link:
         if declared.reply is not None and not declared.durable:
             answer = answered(
