@@ -97,7 +97,8 @@ class OperationVerbs:
         """Hear what is published on a topic from now on; nothing published after this returns is missed.
 
         The result is an asynchronous iterator; with a callback that is called instead (a coroutine function is
-        awaited). close() ends it. On a durable topic each record arrives once and in order, over reconnects too.
+        awaited). close() ends it, and so does an error, which is raised once, or logged where there is a callback. On a
+        durable topic each record arrives once and in order, over reconnects too.
         """
         stream = EventStream(self._session, topic_named(checked_text(topic, "topic")), callback)
         await stream.open()
