@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from aico_memory.bus.read_only import WriteStop
 from aico_memory.cli.app import app, command, group
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import Exit, Face, face_of
 from aico_memory.cli.waiting import progress
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
@@ -48,6 +48,9 @@ def sleep_now(
     report = run_sleep(face, [face.user(one) for one in user or ()], phase or [], timeout if wait else None)
     face.show(report, lambda data: face.out.print(escape(_describe(data))))
     if wait and report["status"] != "complete":
+        if face.as_json:
+            # The report says it all, and is the one document of this output.
+            raise typer.Exit(int(Exit.ERROR))
         raise AicoMemoryError(f"The run ended as {report['status']}: {report['error']}")
 
 

@@ -1,7 +1,8 @@
-"""Other names of a user (`identity.aliases`) stand for the user on the command line as well."""
+"""What the command line asks of sleep and export: other names of a user stand for the user, and programs read one document."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,6 +70,19 @@ def test_sleep_and_export_are_those_of_the_user(asked: list[Any]) -> None:
     users, exported, (estimate, _), (status, header), (pending, whose) = asked
     assert (users, exported, list(estimate.user_ids)) == ([USER, "bo"], USER, [USER])
     assert status.user_id == header == pending.user_id == whose == USER
+
+
+@pytest.mark.parametrize(("status", "code"), [("complete", 0), ("failed", 1)])
+def test_a_run_is_one_document_to_programs_however_it_ended(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: str, code: int
+) -> None:
+    run = sleep_pb2.Run(run_id="r", status=status, error="" if code == 0 else "the disk is full")
+    monkeypatch.setattr(sleep, "await_sleep", lambda *_: run)
+    assert call("sleep", "now", "--wait", "--json") == code
+    told = json.loads(capsys.readouterr().out)
+    assert (told["run_id"], told["status"]) == ("r", status)
+    assert call("sleep", "now", "--wait") == code
+    assert ("the disk is full" in capsys.readouterr().err) == bool(code)
 
 
 def test_nobody_stays_nobody(asked: list[Any], tmp_path: Path) -> None:
