@@ -13,7 +13,7 @@ from typing import Literal
 
 from aico_memory.cli.announce import bus_address, model_words
 from aico_memory.cli.face import Face
-from aico_memory.cli.status import alarm_words, gather_status
+from aico_memory.cli.status import alarm_words, gather_status, size_words, store_sizes
 from aico_memory.client.spool import SET_ASIDE
 from aico_memory.errors import AicoMemoryError
 from aico_memory.runtime.clocks import MANUAL, clock_for, clock_mode
@@ -149,13 +149,11 @@ def _stores(face: Face) -> Iterator[Finding]:
     if not (face.home.keys / MASTER_FILE).exists():
         return
     vault = open_vault(face.home, load_settings(face.home).security, os.environ)
-    sizes = []
     for name, proof in STORES.items():
         folder = face.home.store(name)
         if folder.exists():
             check_key(folder / proof, vault.store_key(name))
-            sizes.append(f"{name} {sum(one.stat().st_size for one in folder.iterdir()) / 1e6:.1f} MB")
-    yield Finding("stores", "ok", ", ".join(sizes) or "none yet")
+    yield Finding("stores", "ok", size_words(store_sizes(face.home)))
 
 
 def _spool(face: Face) -> Iterator[Finding]:
