@@ -230,6 +230,8 @@ class JournalLost(AicoMemoryError):
     default_mend = "Rebuild the worker's store from a backup or a recording."
 
 
+# With these a bus takes the same record another time.
+PASSING = (BusUnavailable, RateLimited, StorageFull, DeadlineExceeded)
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM})
 _ABSENT = frozenset({errno.ENOENT})

@@ -73,6 +73,11 @@ class Home:
         return self.root / "read_only.json"
 
     @property
+    def spool(self) -> Path:
+        """What clients keep while the bus is away."""
+        return self.root / "spool"
+
+    @property
     def manual_clock(self) -> Path:
         return self.root / "clock"
 

@@ -33,9 +33,11 @@ def topic_page() -> str:
         "Generated from the contracts by `make docs`; do not edit. One topic carries one message.",
         "Durable topics are on disk before they are acknowledged; ephemeral ones may be lost.",
         "External topics are part of a recording; internal ones are made again when it is replayed.",
+        "An identity that is bound to certain users publishes for these: where a user is needed, where one may be named",
+        "(`may`), and what is nobody's.",
         f"Where retention or size says {BROKER_DEFAULT}, the broker's defaults hold (`bus` in CONFIGURATION.md).",
         "",
-        "| topic | message | delivery | origin | owner | answer | needs user | retention | size |",
+        "| topic | message | delivery | origin | owner | answer | user | retention | size |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for topic in topics().values():
@@ -46,7 +48,7 @@ def topic_page() -> str:
             "external" if topic.external else "internal",
             topic.owner,
             topic.reply.DESCRIPTOR.name if topic.reply else "",
-            "yes" if topic.needs_user else "",
+            "yes" if topic.needs_user else "may" if topic.may_name_user else "nobody's" if topic.about_nobody else "",
             f"{topic.retention_hours} h" if topic.retention_hours else BROKER_DEFAULT,
             f"{topic.max_bytes:,} B" if topic.max_bytes else BROKER_DEFAULT,
         )

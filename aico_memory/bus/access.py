@@ -100,10 +100,13 @@ def refuse_publish(identity: Identity, topic: str, user: str) -> AicoMemoryError
             return _denied(identity, f"publish on {topic}")
         if declared.needs_user and not user:
             return InvalidMessage(f"A record on {topic} must name its user")
-        if not declared.needs_user and identity.scopes != ALL_USERS:
+        if declared.about_nobody and not user:
+            return None
+        if identity.scopes != ALL_USERS and not declared.needs_user and not (declared.may_name_user and user):
+            mend = "Name one of its users, or ask" if declared.may_name_user else "Ask"
             return AccessDenied(
                 f"The identity {identity.name!r} is bound to certain users; {topic} concerns all of them",
-                "Ask an identity without bounds to do it.",
+                f"{mend} an identity without bounds to do it.",
             )
     if not identity.covers(user):
         return AccessDenied(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from aico_memory.cli.app import app
+from aico_memory.cli.app import USAGE_MEND, app
 from aico_memory.cli.face import Exit, Face, hoist
 from aico_memory.cli.modules import load_commands
 from aico_memory.errors import AicoMemoryError, InvalidMessage, from_os_error
@@ -15,7 +15,6 @@ from aico_memory.paths import find_home
 
 # The root of what typer says of wrong usage, whichever click it stands on.
 WRONG_USAGE: type[Exception] = typer.BadParameter.__mro__[1]
-USAGE_MEND = "`aico-memory COMMAND --help` shows what it takes."
 __all__ = ["app", "main"]
 
 

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from aico_memory import __version__
 from aico_memory.cli.face import EXIT_TEXT, Face
+from aico_memory.errors import InvalidMessage
 from aico_memory.paths import find_home
 
+USAGE_MEND = "`aico-memory COMMAND --help` shows what it takes."
 EVERYWHERE = "Every command also takes --json, --home FOLDER and --identity NAME, in any place."
 
 app = typer.Typer(
@@ -33,9 +36,19 @@ def command(
     return into.command(name, epilog=epilog, rich_help_panel=panel, context_settings=settings)
 
 
+class Group(TyperGroup):
+    """Shows its help to people where it is called without a command; to programs that is wrong usage."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        face = ctx.find_object(Face)
+        if not args and face is not None and face.as_json:
+            raise InvalidMessage("Missing command", USAGE_MEND)
+        return super().parse_args(ctx, args)
+
+
 def group(name: str, text: str, panel: str) -> typer.Typer:
     """A group of commands."""
-    child = typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=text)
+    child = typer.Typer(cls=Group, rich_markup_mode="rich", no_args_is_help=True, help=text)
     app.add_typer(child, name=name, rich_help_panel=panel)
     return child
 

@@ -13,7 +13,8 @@ from typing import Literal
 
 from aico_memory.cli.announce import bus_address, model_words
 from aico_memory.cli.face import Face
-from aico_memory.cli.status import alarm_words, gather_status
+from aico_memory.cli.status import alarm_words, gather_status, size_words, store_sizes
+from aico_memory.client.spool import SET_ASIDE
 from aico_memory.errors import AicoMemoryError
 from aico_memory.runtime.clocks import MANUAL, clock_for, clock_mode
 from aico_memory.runtime.deployment import running_supervisor
@@ -41,7 +42,8 @@ def all_findings(face: Face) -> list[Finding]:
     checks: tuple[tuple[str, Callable[[Face], Iterator[Finding]]], ...] = (
         ("versions", _versions), ("configuration", _configuration), ("schedule", _schedule),
         ("language model", _language_model), ("home", _home), ("keys", _keys), ("access", _access),
-        ("stores", _stores), ("disk", _disk), ("clock", _clock), ("processes", _processes), ("ports", _ports),
+        ("stores", _stores), ("spool", _spool), ("disk", _disk), ("clock", _clock),
+        ("processes", _processes), ("ports", _ports),
     )  # fmt: skip
     found: list[Finding] = []
     for subject, check in checks:
@@ -147,13 +149,21 @@ def _stores(face: Face) -> Iterator[Finding]:
     if not (face.home.keys / MASTER_FILE).exists():
         return
     vault = open_vault(face.home, load_settings(face.home).security, os.environ)
-    sizes = []
     for name, proof in STORES.items():
         folder = face.home.store(name)
         if folder.exists():
             check_key(folder / proof, vault.store_key(name))
-            sizes.append(f"{name} {sum(one.stat().st_size for one in folder.iterdir()) / 1e6:.1f} MB")
-    yield Finding("stores", "ok", ", ".join(sizes) or "none yet")
+    yield Finding("stores", "ok", size_words(store_sizes(face.home)))
+
+
+def _spool(face: Face) -> Iterator[Finding]:
+    """What clients with a spool were acknowledged on this side and the bus never took."""
+    for path in sorted(face.home.spool.glob(f"*{SET_ASIDE}")):
+        size = path.stat().st_size
+        yield Finding(
+            "spool", "note", f"the bus refused what {path.stem} had kept; {size} bytes of it are set aside, sealed, in {path}",
+            "The log of that client names the reasons; give it again, then delete the file.",
+        )  # fmt: skip
 
 
 def _access(face: Face) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ COLOURS = {"ok": "green", "note": "yellow", "fault": "red"}
 
 @command(app, "doctor", "doctor", "doctor --json", panel="Deployment")
 def doctor(context: typer.Context) -> None:
-    """Check versions, configuration, keys, permissions, disk, ports, model, stores and clock.
+    """Check versions, configuration, keys, permissions, disk, ports, model, stores, spools and clock.
 
     Exit code 0 without a fault, 1 with one. Nothing is changed.
     """

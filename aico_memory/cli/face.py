@@ -140,6 +140,12 @@ class Face:
             self.err.print(f"[red]error[/] [bold]{error.code}[/]: {escape(error.detail)}. [dim]{escape(error.mend)}[/]")
         return exit_code(error)
 
+    def user(self, name: str) -> str:
+        """The user id that a name stands for (`identity.aliases`); "" stays nobody."""
+        from aico_memory.settings.load import load_settings
+
+        return load_settings(self.home).identity.user(name) if name else ""
+
     @contextmanager
     def client(self) -> Iterator[MemoryClient]:
         """A client as the chosen identity."""

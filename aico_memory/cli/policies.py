@@ -71,7 +71,7 @@ def evaluate_policy(
         path, sign, value = one.partition("=")
         if not sign or not path:
             raise InvalidMessage(f"{one!r} is no path=value", "For example hierarchical.temperature=0.3")
-        _put(wanted, path.removeprefix("behavioral.").split("."), yaml.safe_load(value))
+        _put(wanted, path.removeprefix("behavioral.").split("."), _read(one, value))
     with face.client() as client:
         found = client.evaluate_policy(policy, wanted)
     face.show(found, lambda _: _show(face, found))
@@ -105,6 +105,13 @@ def _of_file(path: Path) -> dict[str, Any]:
     if not isinstance(said, dict):
         raise InvalidMessage(f"{path} holds no mapping with `behavioral`", "Give a file as config/memory.yaml.")
     return {name: value for name, value in said.items() if name in DECIDING}
+
+
+def _read(one: str, value: str) -> Any:
+    try:
+        return yaml.safe_load(value)
+    except (ValueError, yaml.YAMLError) as error:
+        raise InvalidMessage(f"The value of {one!r} is no YAML: {' '.join(str(error).split())}") from error
 
 
 def _put(into: dict[str, Any], path: list[str], value: Any) -> None:

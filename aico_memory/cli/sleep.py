@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from aico_memory.bus.read_only import WriteStop
 from aico_memory.cli.app import app, command, group
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import Exit, Face, face_of
 from aico_memory.cli.waiting import progress
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
@@ -45,9 +45,12 @@ def sleep_now(
 ) -> None:
     """Consolidate now instead of tonight."""
     face = face_of(context)
-    report = run_sleep(face, user or [], phase or [], timeout if wait else None)
+    report = run_sleep(face, [face.user(one) for one in user or ()], phase or [], timeout if wait else None)
     face.show(report, lambda data: face.out.print(escape(_describe(data))))
     if wait and report["status"] != "complete":
+        if face.as_json:
+            # The report says it all, and is the one document of this output.
+            raise typer.Exit(int(Exit.ERROR))
         raise AicoMemoryError(f"The run ended as {report['status']}: {report['error']}")
 
 
@@ -119,9 +122,10 @@ def _counts(counts: dict[str, int]) -> str:
 def status(context: typer.Context, user: Annotated[str, typer.Option("--user", "-u", help="Also of this user.")] = "") -> None:
     """What consolidation does at this moment, and when it did it last."""
     face = face_of(context)
+    named = face.user(user)
     with face.operator() as link:
-        found = ask(link, sleep_pb2.SleepStatusRequest(user_id=user), user=user)
-    face.show(status_account(found, user), lambda data: _print_status(face, data))
+        found = ask(link, sleep_pb2.SleepStatusRequest(user_id=named), user=named)
+    face.show(status_account(found, named), lambda data: _print_status(face, data))
 
 
 def _print_status(face: Face, report: dict[str, Any]) -> None:
@@ -143,10 +147,10 @@ def pending(context: typer.Context, user: Annotated[str, typer.Option("--user", 
     """Who has experiences that wait for consolidation."""
     face = face_of(context)
     found: list[dict[str, Any]] = []
-    after = ""
+    named, after = face.user(user), ""
     with face.operator() as link:
         while True:
-            page = ask(link, sleep_pb2.PendingRequest(user_id=user, after=after), user=user)
+            page = ask(link, sleep_pb2.PendingRequest(user_id=named, after=after), user=named)
             found += pending_account(page)
             after = page.next
             if not after:
@@ -163,7 +167,7 @@ def estimate(
 ) -> None:
     """How long `sleep now` would take, reckoned from earlier runs, before it is started."""
     face = face_of(context)
-    request = sleep_pb2.EstimateRequest(user_ids=user or [], phases=phase or [], manual=True)
+    request = sleep_pb2.EstimateRequest(user_ids=[face.user(one) for one in user or ()], phases=phase or [], manual=True)
     with face.operator() as link:
         found = ask(link, request, seconds=30.0)
     face.show(estimate_account(found), lambda data: _print_estimate(face, data))

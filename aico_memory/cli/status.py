@@ -1,8 +1,9 @@
-"""status: what runs, how far everybody is, which model and key."""
+"""status: what runs, how far everybody is, which model and key, how large the stores are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -21,11 +22,14 @@ from aico_memory.runtime.probe import broker_says, worker_statuses
 
 PANEL = "Deployment"
 MEBIBYTE = 1024 * 1024
+_BLOCK = 512
+# What a home keeps, besides keys and models.
+KEPT = ("journal", "working", "semantic", "behavioral", "consolidation", "scheduler")
 
 
 @command(app, "status", "status", "status --json | jq .consumers", panel=PANEL)
 def status(context: typer.Context) -> None:
-    """Show processes, lag of each consumer, model, encryption, clock, sizes and alarms.
+    """Show processes, lag of each consumer, model, encryption, clock, sizes on disk, idleness and alarms.
 
     Exit code 0 while a deployment runs in this home, 3 where none does.
     """
@@ -50,6 +54,7 @@ def gather_status(face: Face) -> dict[str, Any]:
         "processes": [],
         "consumers": [],
         "endpoints": {},
+        "sizes": store_sizes(face.home),
         "idle": None,
         "read_only": ReadOnlySwitch(face.home).on,
         "alarms": read_only_alarms(face.home),
@@ -101,6 +106,27 @@ def _ask(face: Face, table: ProcessTable, report: dict[str, Any]) -> None:
     report["idle"] = workers.get("scheduler", {}).get("idle")
 
 
+def store_sizes(home: Home) -> dict[str, int]:
+    """Bytes on disk of each store that is there."""
+    return {name: _size(home.store(name)) for name in KEPT if home.store(name).is_dir()}
+
+
+def size_words(sizes: Mapping[str, int]) -> str:
+    """The sizes in one line."""
+    return ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in sizes.items()) or "none yet"
+
+
+def _size(folder: Path) -> int:
+    size = 0
+    for file in folder.iterdir():
+        try:
+            # Files that are mapped into memory have holes: what they may grow to is not what they take.
+            size += file.stat().st_blocks * _BLOCK
+        except FileNotFoundError:
+            continue
+    return size
+
+
 def read_only_alarms(home: Home) -> list[dict[str, str]]:
     """The emergency stop of all writing, where it is on."""
     stop = ReadOnlySwitch(home).state()
@@ -149,6 +175,9 @@ def _encryption(table: ProcessTable | None) -> dict[str, Any]:
     return report
 
 
+_IDLE_WORDS = {True: "yes", False: "no", None: "not known (the scheduler does not say)"}
+
+
 def _print(face: Face, report: dict[str, Any]) -> None:
     state = "[green]ready[/]" if report["ready"] else "[yellow]not ready[/]" if report["running"] else "[red]not running[/]"
     face.out.print(f"{state}  {escape(report['home'])}")
@@ -176,6 +205,8 @@ def _print(face: Face, report: dict[str, Any]) -> None:
         + ("  [yellow]" + key["warning"] + "[/]" if "warning" in key else "")
     )
     face.out.print(f"clock       {report['clock']['mode']}, {report['clock']['now']}")
+    face.out.print(f"sizes       {size_words(report['sizes'])}")
+    face.out.print(f"idle        {_IDLE_WORDS[report['idle']]}")
     _print_alarms(face, report)
 
 

@@ -147,7 +147,7 @@ def export_lines(face: Face, user: str = "") -> list[str]:
     table = read_table(face.home)
     running = [state.name for state in table.processes if state.state == "running"] if table else []
     with face.operator() as link, progress(face, "exporting") as shown:
-        return canonical_export(link, [name for name in WORKERS if name in running], user, shown)
+        return canonical_export(link, [name for name in WORKERS if name in running], face.user(user), shown)
 
 
 @command(app, "diff-exports", "diff-exports a.jsonl b.jsonl --stream tests/streams/rough_sea.stream", panel=PANEL)

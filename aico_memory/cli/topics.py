@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,17 +18,21 @@ from aico_memory.cli.app import app, command, group
 from aico_memory.cli.face import Face, as_json, face_of
 from aico_memory.clock import format_us
 from aico_memory.contracts.envelope import make_record, open_record
-from aico_memory.contracts.registry import Topic, topic_named, topics
+from aico_memory.contracts.registry import Topic, topic_named, topic_of, topics
 from aico_memory.contracts.wire import StampedRecord
-from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.errors import DeadlineExceeded, InvalidMessage, NotFound
 from aico_memory.ids import new_id
 from aico_memory.runtime.clocks import clock_for
+from aico_memory.runtime.naming import named_user
 from aico_memory.runtime.probe import broker_says
 from aico_memory.runtime.waiting import answered
 
 if TYPE_CHECKING:
-    from aico_memory.bus.link import Link
+    from google.protobuf.message import Message
 
+    from aico_memory.bus.link import Acknowledgement, Link
+
+UNANSWERED_MEND = "It is applied once its worker comes to it; `aico-memory status` shows who is behind."
 FIELDS_MEND = "The message and its fields stand in docs/TOPICS.md and proto/."
 PANEL = "Bus"
 _LETTERS_AT_ONCE = 1000
@@ -57,9 +62,9 @@ def publish(
     body: Annotated[str, typer.Argument(help="The message as JSON, field names as in the contract; bytes in base64.")],
     user: Annotated[str, typer.Option("--user", "-u", help="User in the header; default: user_id of the message.")] = "",
     identifier: Annotated[str | None, typer.Option("--id", help="UUID of the event.")] = None,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Wait so long for the acknowledgement, in seconds.")] = 10.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for acknowledgement and answer.")] = 10.0,
 ) -> None:
-    """Publish one message; durable ones are on disk when this returns. Requests print their answer."""
+    """Publish one message; durable ones are on disk when this returns. Requests and commands print their answer."""
     face = face_of(context)
     declared = topic_named(topic)
     try:
@@ -68,23 +73,47 @@ def publish(
         raise InvalidMessage(f"The JSON is no {declared.full_name}: {str(error).splitlines()[0]}", FIELDS_MEND) from None
     now = clock_for(face.home).now_us()
     event_id = _uuid(identifier) if identifier else new_id(now)
-    owner = user or str(getattr(message, "user_id", ""))
+    owner = named_user(message, user or None, face.user)
     with face.operator() as link:
-        if declared.reply is not None and not declared.durable:
-            answer = answered(
-                link.request(message, user=owner, timeout=timeout, event_id=event_id), timeout + 1, f"The question on {topic}"
-            )
-            face.show(json_format.MessageToDict(answer, preserving_proto_field_name=True))
-            return
-        record = make_record(message, event_id=event_id, occurred_us=now, user=owner)
-        if not declared.durable:
-            link.send(record)
-            face.show({"event_id": str(event_id)}, lambda data: face.write(data["event_id"]))
-            return
-        acknowledged = answered(link.publish([record])[0], timeout, f"The publish on {topic}")
-    report = {"event_id": str(event_id), "global_sequence": acknowledged.global_sequence,
-              "topic_sequence": acknowledged.topic_sequence}  # fmt: skip
-    face.show(report, lambda data: face.write(f"{data['event_id']}  {data['global_sequence']}"))
+        if declared.reply is not None:
+            report = _asked(link, message, owner, event_id, timeout)
+        elif declared.durable:
+            record = make_record(message, event_id=event_id, occurred_us=now, user=owner)
+            report = _standing(answered(link.publish([record])[0], timeout, f"The publish on {topic}"))
+        else:
+            link.send(make_record(message, event_id=event_id, occurred_us=now, user=owner))
+            report = {"event_id": str(event_id)}
+    asked = declared.reply is not None and not declared.durable
+    face.show(report, None if asked else partial(_print_published, face))
+
+
+def _asked(link: Link, message: Message, user: str, event_id: UUID, timeout: float) -> dict[str, Any]:
+    """The answer to a question; of a command, which is durable, where it stands as well."""
+    topic = topic_of(message)
+    acknowledged: Future[Acknowledgement] = Future()
+    asked = link.request(message, user=user, timeout=timeout, event_id=event_id, acknowledged=acknowledged)
+    try:
+        answer = answered(asked, timeout + 1, f"The question on {topic.name}")
+    except DeadlineExceeded as late:
+        stands = acknowledged.done() and acknowledged.exception() is None
+        error = DeadlineExceeded(f"{late.detail}; the command is on disk", UNANSWERED_MEND) if stands else late
+        error.event_ids = (str(event_id),) if topic.durable else ()
+        raise error from None
+    told: dict[str, Any] = json_format.MessageToDict(answer, preserving_proto_field_name=True)
+    if not topic.durable:
+        return told
+    return {**_standing(answered(acknowledged, timeout, f"The publish on {topic.name}")), "answer": told}
+
+
+def _standing(acknowledged: Acknowledgement) -> dict[str, Any]:
+    return {"event_id": str(UUID(bytes=acknowledged.event_id)), "global_sequence": acknowledged.global_sequence,
+            "topic_sequence": acknowledged.topic_sequence}  # fmt: skip
+
+
+def _print_published(face: Face, report: dict[str, Any]) -> None:
+    face.write("  ".join(str(report[key]) for key in ("event_id", "global_sequence") if key in report))
+    if "answer" in report:
+        face.write(as_json(report["answer"], 2))
 
 
 @command(app, "tail", "tail memory/working/message/v1/", "tail --from 0 --json memory/behavioral/feedback/v1/", panel=PANEL)

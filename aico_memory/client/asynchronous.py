@@ -46,7 +46,8 @@ class AsyncMemoryClient(
         NotAuthorised for an unknown or revoked key, VersionMismatch.
 
         With `spool`, messages that are added while the bus is away are kept on disk (sealed) and published in
-        their order under their ids as soon as it is there; then connecting does not need the bus either.
+        their order under their ids as soon as it is there and has room; then connecting does not need the bus either. What
+        the bus then refuses for good is set aside in the home, which `aico-memory doctor` names.
         """
         return Connecting(home, identity, spool)
 

@@ -339,10 +339,10 @@ class FactVerbs:
     def _policy_scope(
         self, user_id: str | None, group_id: str | None, project_id: str | None
     ) -> tuple[str, envelope_pb2.Scope | None]:
-        """Whose policy is meant: header user, and the scope; no scope: everybody's."""
+        """Whose policy is meant: header user, who speaks for their own scope alone, and the scope; none: everybody's."""
         user = "" if user_id is None else self._session.user(user_id)
         if project_id:
-            return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_PROJECT, id=optional_text(project_id, "project_id"))
+            return "", envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_PROJECT, id=optional_text(project_id, "project_id"))
         if group_id:
-            return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_GROUP, id=optional_text(group_id, "group_id"))
+            return "", envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_GROUP, id=optional_text(group_id, "group_id"))
         return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id=user) if user else None

@@ -17,7 +17,6 @@ from aico_memory.client.validation import (
     checked_id,
     checked_reward,
     checked_text,
-    checked_user,
     judging,
     optional_text,
 )
@@ -83,7 +82,7 @@ class FeedbackVerbs:
 
     async def feedback_list(self, user_id: str, limit: int = 100, after: str | uuid.UUID | None = None) -> list[dict[str, Any]]:
         """The user's feedback events, newest first; `after` an `event_id`: those behind it, NotFound where it is gone."""
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
 
         async def ask(entries: int, behind: bytes) -> tuple[Sequence[behavioral_pb2.FeedbackEntry], bytes]:
             request = behavioral_pb2.FeedbackListRequest(user_id=user, limit=entries, after=behind)
@@ -112,7 +111,7 @@ class FeedbackVerbs:
 
     async def delete_feedback(self, user_id: str, event_id: str | uuid.UUID) -> Undone:
         """Delete one feedback event and what it taught. NotFound where the user has none of this id."""
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         command = behavioral_pb2.UndoLearning(user_id=user, event_id=checked_id(event_id, "event_id").bytes)
         result = await self._session.command(command, user)
         return {"undone": result.undone, "left": result.left}

@@ -16,7 +16,6 @@ from aico_memory.client.validation import (
     checked_names,
     checked_or_configured,
     checked_text,
-    checked_user,
     json_object,
     moment_us,
     optional_text,
@@ -99,7 +98,7 @@ class LearningVerbs(SelectionVerbs):
 
     async def style(self, user_id: str) -> list[StyleBelief]:
         """What the user likes of each style dimension, over all skills and situations, as learned so far."""
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         answer = await self._session.ask(behavioral_pb2.PreferencesRequest(user_id=user), user)
         return [
             {
@@ -135,7 +134,7 @@ class LearningVerbs(SelectionVerbs):
         Skills stand as they stood then: proposals that were accepted since are proposals again, and what was put aside
         returns. What was deleted stays deleted.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         command = behavioral_pb2.UndoLearning(user_id=user, until_us=moment_us(until, "until"))
         result = await self._session.command(command, user)
         return {"undone": result.undone, "left": result.left}
@@ -161,7 +160,7 @@ class LearningVerbs(SelectionVerbs):
         A new version without a name, or without any condition, keeps those of the version before. `dimensions` by name, all
         of them; None: those of the version before, else neutral.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         command = behavioral_pb2.PutSkill(
             user_id=user,
             skill_id=optional_text(skill_id, "skill_id", 128),
@@ -181,7 +180,7 @@ class LearningVerbs(SelectionVerbs):
         `revert` makes the version before the newest one, exactly as it was made. A proposed refinement of a skill that is
         accepted becomes a new version of that skill.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         command = behavioral_pb2.ChangeSkill(
             user_id=user,
             skill_id=checked_text(skill_id, "skill_id", 128),

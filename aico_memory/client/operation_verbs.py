@@ -18,6 +18,7 @@ from aico_memory.client.validation import checked_id, checked_seconds, checked_t
 from aico_memory.contracts.envelope import check_fields
 from aico_memory.contracts.registry import topic_named, topics
 from aico_memory.errors import BusUnavailable, ClosedConnection, DeadlineExceeded, InvalidMessage
+from aico_memory.runtime.naming import named_user
 
 _LOOK_SECONDS = (0.01, 0.1)
 
@@ -70,6 +71,7 @@ class OperationVerbs:
     ) -> str:
         """Publish a message of any topic by its contract's field names; returns the event id.
 
+        `user_id` is that of the header, None being the message's own; two different ones are an InvalidMessage.
         On a durable topic it returns when the record is on the broker's disk. Raises UnknownTopic, InvalidMessage;
         BusUnavailable or DeadlineExceeded as `add` does: the record may still arrive, and the same `event_id` is one event.
         """
@@ -83,12 +85,8 @@ class OperationVerbs:
             first = str(error).splitlines()[0]
             raise InvalidMessage(f"The fields do not fit {declared.full_name}: {first}") from None
         check_fields(message)
-        user = user_id if user_id is not None else fields.get("user_id", "")
-        record = self._session.record(
-            message,
-            self._session.user(user) if user or declared.needs_user else "",
-            None if event_id is None else checked_id(event_id, "event_id"),
-        )
+        user = named_user(message, user_id, self._session.user)
+        record = self._session.record(message, user, None if event_id is None else checked_id(event_id, "event_id"))
         if declared.durable:
             await self._session.publish([record])
         else:
@@ -99,7 +97,8 @@ class OperationVerbs:
         """Hear what is published on a topic from now on; nothing published after this returns is missed.
 
         The result is an asynchronous iterator; with a callback that is called instead (a coroutine function is
-        awaited). close() ends it. On a durable topic each record arrives once and in order, over reconnects too.
+        awaited). close() ends it, and so does an error, which is raised once, or logged where there is a callback. On a
+        durable topic each record arrives once and in order, over reconnects too.
         """
         stream = EventStream(self._session, topic_named(checked_text(topic, "topic")), callback)
         await stream.open()

@@ -9,7 +9,7 @@ from typing import TypedDict
 from aico_memory.client.feedback_verbs import FeedbackVerbs
 from aico_memory.client.paging import paged
 from aico_memory.client.session import Session
-from aico_memory.client.validation import MAX_QUERY, checked_text, checked_user, moment_us, optional_text
+from aico_memory.client.validation import MAX_QUERY, checked_text, moment_us, optional_text
 from aico_memory.contracts.v1 import behavioral_pb2
 
 Moment = datetime | str | None
@@ -71,7 +71,7 @@ class SelectionVerbs(FeedbackVerbs):
         A request id that a caller chose for several users needs the user to be named, and so does an identity that is
         bound to certain users.
         """
-        user = checked_user(user_id) if user_id is not None else ""
+        user = self._session.user(user_id) if user_id is not None else ""
         named = checked_text(request_id, "request_id", 256)
         answer = await self._session.ask(behavioral_pb2.ExplainSelectionRequest(request_id=named, user_id=user), user)
         return {
@@ -99,7 +99,7 @@ class SelectionVerbs(FeedbackVerbs):
 
         `after` a `request_id`: those behind it; NotFound where it is gone.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         skill = optional_text(skill_id, "skill_id", 128)
 
         async def ask(entries: int, behind: str) -> tuple[Sequence[behavioral_pb2.SelectionEntry], str]:
@@ -135,7 +135,7 @@ class SelectionVerbs(FeedbackVerbs):
         sealed with the user's key, and archived and deleted with its trajectory. NotFound where no selection of the user
         stands under this request id.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         command = behavioral_pb2.RecordResponse(
             user_id=user, request_id=checked_text(request_id, "request_id", 256),
             response_text=checked_text(response, "response", MAX_QUERY, empty=True),
@@ -147,7 +147,7 @@ class SelectionVerbs(FeedbackVerbs):
 
         Thumbs on them, and what these have taught, stay. NotFound where the user has no selection of this request.
         """
-        user = checked_user(user_id)
+        user = self._session.user(user_id)
         command = behavioral_pb2.DeleteSelections(
             user_id=user, request_id=optional_text(request_id, "request_id"), until_us=moment_us(until, "until")
         )

@@ -95,7 +95,7 @@ class Session:
         kept = None
         if spool:
             sealer = open_vault(home, settings.security).sealer("spool")
-            kept = Spool(home.root / "spool", identity, sealer, settings.link.spool_bytes)
+            kept = Spool(home.spool, identity, sealer, settings.link.spool_bytes)
         clock, max_bytes = clock_for(home), settings.bus.max_bytes
         link = Link(lambda: read_address(home), keys, settings=settings.link, clock=clock)
         try:

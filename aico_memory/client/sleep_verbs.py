@@ -80,13 +80,15 @@ class SleepVerbs:
     async def sleep_status(self, user_id: str | None = None) -> dict[str, Any]:
         """The run at work with its phases, who is at work in it, and the last run that ended.
 
-        With a user also when that one was last replayed, and last went through all phases.
+        With a user also when that one was last replayed, and last went through all phases; of runs then only how far they
+        are and how they ended, without what they did to others. An identity bound to certain users names one of these.
         """
         user = "" if user_id is None else self._session.user(user_id)
         return status_account(await self._session.ask(sleep_pb2.SleepStatusRequest(user_id=user), user), user)
 
     async def sleep_pending(self, user_id: str | None = None) -> list[dict[str, Any]]:
-        """Users with experiences that wait for consolidation, how many, and since when."""
+        """Users with experiences that wait for consolidation, how many, and since when; or the one that is named, which an
+        identity bound to certain users does."""
         user = "" if user_id is None else self._session.user(user_id)
         found: list[dict[str, Any]] = []
         after = ""

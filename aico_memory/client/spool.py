@@ -2,7 +2,8 @@
 
 One file a client, locked while the client lives. What a client that died left
 behind is taken over by the next one of the same identity. A record may be sent
-twice (the bus knows its id), never lost once `append` has returned.
+twice (the bus knows its id), never lost once `append` has returned: what the bus
+has no room for is given again, and what it never takes is set aside.
 """
 
 from __future__ import annotations
@@ -18,20 +19,24 @@ from typing import BinaryIO
 
 from aico_memory.bus.link import Acknowledgement
 from aico_memory.contracts.wire import LENGTH, OutgoingRecord, pack_publish, unpack_publish
-from aico_memory.errors import AicoMemoryError, BusUnavailable, StorageFull, WrongKey
+from aico_memory.errors import PASSING, AicoMemoryError, BusUnavailable, StorageFull, WrongKey
 from aico_memory.log import get_logger
 from aico_memory.vault.permissions import make_private_folder
 from aico_memory.vault.sealer import Sealer
 
 _log = get_logger(__name__)
 _AT_ONCE = 512
+_AGAIN_SECONDS = 1.0
+SET_ASIDE = ".refused"
 Publish = Callable[[Sequence[OutgoingRecord]], Sequence[Future[Acknowledgement]]]
 
 
 class Spool:
     """The files of one identity; the first one is written to, the others are left over."""
 
-    def __init__(self, folder: Path, identity: str, sealer: Sealer, most_bytes: int) -> None:
+    def __init__(
+        self, folder: Path, identity: str, sealer: Sealer, most_bytes: int, again_seconds: float = _AGAIN_SECONDS
+    ) -> None:
         make_private_folder(folder)
         self._folder = folder
         self._identity = identity
@@ -39,7 +44,11 @@ class Spool:
         self._most_bytes = most_bytes
         self._writing = threading.Lock()
         self._emptying = threading.Lock()
+        self._again_seconds = again_seconds
+        self._closing = threading.Event()
         self._files = list(self._take_over())
+        # Up to which offset the bus has taken a file, or never will.
+        self._done = dict.fromkeys(self._files, 0)
 
     @property
     def pending(self) -> bool:
@@ -63,18 +72,22 @@ class Spool:
             os.fsync(file.fileno())
 
     def empty(self, publish: Publish, acknowledged: Callable[[str, Acknowledgement], None], seconds: float) -> None:
-        """Publish all that waits, the left-over files first; what is left after an error waits for the next time."""
+        """Publish all that waits, the left-over files first; what is left after an error waits for the next time.
+
+        What a bus that is there cannot take now (its disk is full) is given again until it is taken, the bus is away or
+        the spool is closed.
+        """
         if not self._emptying.acquire(blocking=False):
             return
         try:
-            for file in reversed(self._files):
-                with contextlib.suppress(BusUnavailable, TimeoutError):
-                    self._empty_one(file, publish, acknowledged, seconds)
+            while not self._emptied(publish, acknowledged, seconds) and not self._closing.wait(self._again_seconds):
+                pass
         finally:
             self._emptying.release()
 
     def close(self) -> None:
         """Unlock; files that are empty are removed."""
+        self._closing.set()
         with self._emptying, self._writing:
             for file in self._files:
                 if not os.fstat(file.fileno()).st_size:
@@ -82,11 +95,23 @@ class Spool:
                 file.close()
             self._files.clear()
 
+    def _emptied(self, publish: Publish, acknowledged: Callable[[str, Acknowledgement], None], seconds: float) -> bool:
+        """Go over all files once; False where the bus may take more in a moment."""
+        taken = True
+        for file in reversed(self._files):
+            try:
+                with contextlib.suppress(BusUnavailable, TimeoutError):
+                    self._empty_one(file, publish, acknowledged, seconds)
+            except PASSING as error:
+                _log.warning("the spool waits for the bus", file=file.name, reason=str(error))
+                taken = False
+        return taken
+
     def _empty_one(
         self, file: BinaryIO, publish: Publish, acknowledged: Callable[[str, Acknowledgement], None], seconds: float
     ) -> None:
-        at = 0
         while True:
+            at = self._done[file]
             end, records = self._read(file, at)
             if not records:
                 with self._writing:
@@ -95,20 +120,24 @@ class Spool:
                         continue
                     file.truncate(0)
                     os.fsync(file.fileno())
+                    self._done[file] = 0
                 return
+            refused: list[tuple[OutgoingRecord, AicoMemoryError]] = []
             for record, future in zip(records, publish(records), strict=True):
                 try:
                     acknowledged(record.topic, future.result(seconds))
-                except BusUnavailable:
+                except PASSING:
                     raise
                 except AicoMemoryError as error:
-                    self._set_aside(record, error)
-            at = end
+                    refused.append((record, error))
+            for record, why in refused:
+                self._set_aside(record, why)
+            self._done[file] = end
 
     def _set_aside(self, record: OutgoingRecord, error: AicoMemoryError) -> None:
         """The bus does not take this record and never will: keep it apart, sealed, for a person to look at."""
         sealed = self._sealer.seal(pack_publish([record], 0, False))
-        path = self._folder / f"{self._identity}.refused"
+        path = self._folder / f"{self._identity}{SET_ASIDE}"
         with path.open("ab") as refused:
             path.chmod(0o600)
             refused.write(LENGTH.pack(len(sealed)) + sealed)

@@ -26,7 +26,11 @@ _SECONDS = 0.5
 
 
 class EventStream(AsyncIterator[Delivered]):
-    """Records of one topic, as they come."""
+    """Records of one topic, as they come.
+
+    An error of the bus (a key that is revoked, a journal that is another one) is raised once, or logged where a callback
+    is called, and ends the subscription: nothing more comes.
+    """
 
     def __init__(self, session: Session, topic: Topic, callback: Callable[[Delivered], object] | None) -> None:
         self._session = session
@@ -65,9 +69,11 @@ class EventStream(AsyncIterator[Delivered]):
             raise StopAsyncIteration
         item = await self._held.get()
         if isinstance(item, ClosedConnection):
+            self._end()
             raise StopAsyncIteration
         self._room.release()
         if isinstance(item, AicoMemoryError):
+            self._end()
             raise item
         return item
 
@@ -75,22 +81,33 @@ class EventStream(AsyncIterator[Delivered]):
         """Hear nothing more."""
         if self._closed:
             return
+        self._end()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _end(self) -> None:
+        if self._closed:
+            return
         self._closed = True
         if self._source is not None:
             self._source.close()
-        if self._task is not None:
-            self._task.cancel()
         self._held.put_nowait(ClosedConnection("The subscription was closed"))
 
     async def _call(self) -> None:
+        try:
+            async for event in self:
+                await self._told(event)
+        except AicoMemoryError as error:
+            _log.error("a subscription has ended", topic=self._topic.name, code=error.code, reason=str(error))
+
+    async def _told(self, event: Delivered) -> None:
         assert self._callback is not None
-        async for event in self:
-            try:
-                outcome = self._callback(event)
-                if inspect.isawaitable(outcome):
-                    await outcome
-            except Exception:
-                _log.exception("a subscriber's callback failed", topic=self._topic.name)
+        try:
+            outcome = self._callback(event)
+            if inspect.isawaitable(outcome):
+                await outcome
+        except Exception:
+            _log.exception("a subscriber's callback failed", topic=self._topic.name)
 
     def _pump(self, consumer: Consumer) -> None:
         """Move records from the consumer into the queue; runs in a thread of its own."""

@@ -26,6 +26,11 @@ MAX_NAME = 256
 MAX_ZONE = 64
 # Offsets in hours for which there is an IANA zone without rules.
 _WEST, _EAST = -12, 14
+# Where other offsets are in use; of one offset, a zone that does not change its clocks comes first.
+_BETWEEN_HOURS = (
+    "Asia/Kolkata", "Asia/Kathmandu", "Asia/Yangon", "Asia/Kabul", "Asia/Tehran", "Australia/Darwin", "Australia/Eucla",
+    "Pacific/Marquesas", "Australia/Adelaide", "America/St_Johns", "Pacific/Chatham",
+)  # fmt: skip
 MAX_QUERY = 20_000
 MAX_FREE_TEXT = 300
 CALENDAR_MEND = f"Give one from {format_us(EARLIEST_US)} to {format_us(LATEST_US)}."
@@ -115,7 +120,7 @@ def checked_kinds(value: object, what: str) -> list[str]:
 
 
 def checked_zone(value: object, what: str, timestamp: object = None) -> str:
-    """An IANA zone; where none is given, that of the timestamp (its offset, if those are whole hours); "" for neither."""
+    """An IANA zone; where none is given, that of the timestamp (by its offset, where one is in use); "" for neither."""
     if value is None:
         return _zone_of(timestamp)
     name = checked_text(value, what, MAX_ZONE)
@@ -127,19 +132,23 @@ def checked_zone(value: object, what: str, timestamp: object = None) -> str:
 def _zone_of(timestamp: object) -> str:
     try:
         moment = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
-    except ValueError:
+        return _zone_at(moment) if isinstance(moment, datetime) else ""
+    except (ValueError, OverflowError):
         # Whoever checks the time says what is wrong with it.
         return ""
-    if not isinstance(moment, datetime):
-        return ""
+
+
+def _zone_at(moment: datetime) -> str:
     if isinstance(moment.tzinfo, ZoneInfo) and moment.tzinfo.key:
         return moment.tzinfo.key
-    offset = moment.utcoffset() or timedelta()
-    hours, rest = divmod(offset, timedelta(hours=1))
-    if rest or not hours or not _WEST <= hours <= _EAST:
+    offset = moment.utcoffset()
+    if not offset:
         return ""
+    hours, rest = divmod(offset, timedelta(hours=1))
+    if rest:
+        return next((name for name in _BETWEEN_HOURS if moment.astimezone(ZoneInfo(name)).utcoffset() == offset), "")
     # The signs of these names are the other way round.
-    return f"Etc/GMT{-hours:+d}"
+    return f"Etc/GMT{-hours:+d}" if _WEST <= hours <= _EAST else ""
 
 
 def checked_count(value: object, what: str, most: int, least: int = 1) -> int:

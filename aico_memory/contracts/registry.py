@@ -53,6 +53,9 @@ class Topic:
     max_bytes: int
     reply: type[Message] | None
     needs_user: bool
+    # Of identities that are bound to certain users: they may say it for one of these, or whoever it is for.
+    may_name_user: bool = False
+    about_nobody: bool = False
 
     @property
     def full_name(self) -> str:
@@ -85,6 +88,8 @@ def topics() -> Mapping[str, Topic]:
             max_bytes=options.max_bytes,
             reply=GetMessageClass(known[options.reply]) if options.reply else None,
             needs_user=options.needs_user,
+            may_name_user=options.may_name_user,
+            about_nobody=options.about_nobody,
         )
     return MappingProxyType(dict(sorted(found.items())))
 

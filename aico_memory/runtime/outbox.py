@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aico_memory.contracts.envelope import ANSWER
 from aico_memory.contracts.registry import topic_named
 from aico_memory.contracts.wire import REPLY_PREFIX, OutgoingRecord
-from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded, RateLimited, StorageFull, UnknownTopic
+from aico_memory.errors import PASSING, AicoMemoryError, UnknownTopic
 from aico_memory.ids import derive_id
 from aico_memory.runtime.kept_answers import KeptAnswers
 from aico_memory.runtime.poison import refused_letter
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
 # The bus is away or busy; the record is all right.
-LATER = (BusUnavailable, RateLimited, StorageFull, DeadlineExceeded)
 # Records of one transaction that leave from its own thread; more of them would keep it from the next.
 AT_ONCE = 16
 
@@ -226,7 +225,7 @@ class Outbox:
             try:
                 if fresh:
                     self._flying.update(zip([record.event_id for record in fresh], self._link.publish(fresh), strict=True))
-            except LATER as error:
+            except PASSING as error:
                 self._log.info("outbox_waits", records=len(fresh), code=error.code)
         # Answers do not wait for acknowledgements.
         for record in records:
@@ -244,7 +243,7 @@ class Outbox:
                 done.append(record.event_id)
             except FutureTimeout:
                 continue  # still with the link, which sends it again by itself
-            except LATER as error:
+            except PASSING as error:
                 self._log.info("outbox_waits", topic=record.topic, code=error.code)
             except AicoMemoryError as error:
                 refusals.append((record, error))
@@ -257,7 +256,7 @@ class Outbox:
             done.append(record.event_id)
             if record.topic.startswith(REPLY_PREFIX):
                 self._kept.keep(record)
-        except LATER:
+        except PASSING:
             return
         except AicoMemoryError as error:
             refusals.append((record, error))

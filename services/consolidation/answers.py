@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from aico_memory.contracts.envelope import Event
@@ -78,11 +79,13 @@ class Answers:
                 for view in views[:MAX_AT_WORK]
                 if not event.user or view.part.user == event.user
             ]
+            # What a run did tells of everybody it was for, and so may why it failed.
+            told = _for_one if event.user else self._told
             return sleep_pb2.SleepStatus(
                 status=run.status.value if run is not None else "idle",
-                run=self._told(ledger, run) if run is not None else None,
+                run=told(ledger, run) if run is not None else None,
                 at_work=at_work,
-                last=self._told(ledger, last) if last is not None else None,
+                last=told(ledger, last) if last is not None else None,
                 seen_us=known.seen_us if known is not None else 0,
                 replayed_us=known.replayed_us if known is not None else 0,
                 full_us=known.full_us if known is not None else 0,
@@ -180,6 +183,10 @@ class Answers:
 def brief_run(ledger: ConsolidationLedger, run: Run) -> sleep_pb2.Run:
     """A run without what its phases did."""
     return run_message(run, ledger.user_counts(run.run_id), (), {}, ({}, {}))
+
+
+def _for_one(ledger: ConsolidationLedger, run: Run) -> sleep_pb2.Run:
+    return brief_run(ledger, replace(run, error=""))
 
 
 def run_named(ledger: ConsolidationLedger, run_id: str) -> Run | None:

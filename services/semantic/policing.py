@@ -60,6 +60,11 @@ class Policing:
         """A new version. Raises InvalidMessage naming the field, NotFound for a rollback where nothing was before."""
         message: write_path_pb2.PolicyChange = event.message
         scope = self._scope(event)
+        if event.user and scope != Scope("user", self._identity.user(event.user)):
+            raise AccessDenied(
+                "In the name of one user nobody changes the policy of a group, a project or everybody",
+                "Name no user in the header; an identity that is bound to certain users cannot.",
+            )
         history = transaction.policy(scope)
         if history is None:
             if message.action == _ROLLBACK:

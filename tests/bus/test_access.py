@@ -108,6 +108,29 @@ def test_an_identity_bound_to_users_publishes_and_reads_for_those_only(rules) ->
     assert refuse_subscribe(bound, reply_topic("client", SESSION)) is None
 
 
+def test_an_identity_bound_to_users_asks_what_is_nobodys_and_what_concerns_one_that_it_names(rules) -> None:
+    bound = identity(rules, "client", ("alice", "bob"))
+    may = {name for name, topic in topics().items() if topic.may_name_user}
+    assert may == {
+        "memory/behavioral/explain_selection/v1/", "memory/consolidation/pending/v1/", "memory/consolidation/status/v1/",
+        "memory/semantic/policy/v1/", "memory/semantic/policy_change/v1/",
+    }  # fmt: skip
+    for name in may:
+        assert refuse_publish(bound, name, "alice") is None
+        assert refuse_publish(bound, name, "eve").code == "access_denied"
+        assert "Name one of its users" in refuse_publish(bound, name, "").mend
+        assert refuse_publish(identity(rules, "client"), name, "") is None
+    nobodys = [name for name, topic in topics().items() if topic.about_nobody]
+    assert nobodys == ["memory/behavioral/classify_text/v1/"]
+    assert refuse_publish(bound, nobodys[0], "") is None
+    assert refuse_publish(bound, nobodys[0], "eve").code == "access_denied"
+    concern_all = [
+        name for name, topic in topics().items()
+        if not (topic.needs_user or topic.may_name_user or topic.about_nobody)
+    ]  # fmt: skip
+    assert all(refuse_publish(bound, name, user) is not None for name in concern_all for user in ("", "alice"))
+
+
 def test_a_publish_without_the_user_its_topic_needs_is_refused(rules) -> None:
     assert refuse_publish(identity(rules, "client"), MESSAGE, "").code == "invalid_message"
 

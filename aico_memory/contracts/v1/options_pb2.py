@@ -25,19 +25,19 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&aico_memory/contracts/v1/options.proto\x12\x0e\x61ico.memory.v1\x1a google/protobuf/descriptor.proto\"\xce\x01\n\x0cTopicOptions\x12\x0c\n\x04name\x18\x01 \x01(\t\x12*\n\x08\x64\x65livery\x18\x02 \x01(\x0e\x32\x18.aico.memory.v1.Delivery\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x17\n\x0fretention_hours\x18\x04 \x01(\r\x12\x11\n\tmax_bytes\x18\x05 \x01(\r\x12&\n\x06origin\x18\x06 \x01(\x0e\x32\x16.aico.memory.v1.Origin\x12\r\n\x05reply\x18\x07 \x01(\t\x12\x12\n\nneeds_user\x18\x08 \x01(\x08\"z\n\nFieldRules\x12\x10\n\x08required\x18\x01 \x01(\x08\x12\x0b\n\x03min\x18\x02 \x01(\x01\x12\x0b\n\x03max\x18\x03 \x01(\x01\x12\x12\n\nmax_length\x18\x04 \x01(\r\x12\x0e\n\x06ranged\x18\x05 \x01(\x08\x12\x0e\n\x06one_of\x18\x06 \x03(\t\x12\x0c\n\x04zone\x18\x07 \x01(\x08*R\n\x08\x44\x65livery\x12\x18\n\x14\x44\x45LIVERY_UNSPECIFIED\x10\x00\x12\x14\n\x10\x44\x45LIVERY_DURABLE\x10\x01\x12\x16\n\x12\x44\x45LIVERY_EPHEMERAL\x10\x02*J\n\x06Origin\x12\x16\n\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x13\n\x0fORIGIN_EXTERNAL\x10\x01\x12\x13\n\x0fORIGIN_INTERNAL\x10\x02:N\n\x05topic\x12\x1f.google.protobuf.MessageOptions\x18\x8d\x8c\x03 \x01(\x0b\x32\x1c.aico.memory.v1.TopicOptions:J\n\x05rules\x12\x1d.google.protobuf.FieldOptions\x18\x8e\x8c\x03 \x01(\x0b\x32\x1a.aico.memory.v1.FieldRulesb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&aico_memory/contracts/v1/options.proto\x12\x0e\x61ico.memory.v1\x1a google/protobuf/descriptor.proto\"\xfb\x01\n\x0cTopicOptions\x12\x0c\n\x04name\x18\x01 \x01(\t\x12*\n\x08\x64\x65livery\x18\x02 \x01(\x0e\x32\x18.aico.memory.v1.Delivery\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x17\n\x0fretention_hours\x18\x04 \x01(\r\x12\x11\n\tmax_bytes\x18\x05 \x01(\r\x12&\n\x06origin\x18\x06 \x01(\x0e\x32\x16.aico.memory.v1.Origin\x12\r\n\x05reply\x18\x07 \x01(\t\x12\x12\n\nneeds_user\x18\x08 \x01(\x08\x12\x15\n\rmay_name_user\x18\t \x01(\x08\x12\x14\n\x0c\x61\x62out_nobody\x18\n \x01(\x08\"z\n\nFieldRules\x12\x10\n\x08required\x18\x01 \x01(\x08\x12\x0b\n\x03min\x18\x02 \x01(\x01\x12\x0b\n\x03max\x18\x03 \x01(\x01\x12\x12\n\nmax_length\x18\x04 \x01(\r\x12\x0e\n\x06ranged\x18\x05 \x01(\x08\x12\x0e\n\x06one_of\x18\x06 \x03(\t\x12\x0c\n\x04zone\x18\x07 \x01(\x08*R\n\x08\x44\x65livery\x12\x18\n\x14\x44\x45LIVERY_UNSPECIFIED\x10\x00\x12\x14\n\x10\x44\x45LIVERY_DURABLE\x10\x01\x12\x16\n\x12\x44\x45LIVERY_EPHEMERAL\x10\x02*J\n\x06Origin\x12\x16\n\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x13\n\x0fORIGIN_EXTERNAL\x10\x01\x12\x13\n\x0fORIGIN_INTERNAL\x10\x02:N\n\x05topic\x12\x1f.google.protobuf.MessageOptions\x18\x8d\x8c\x03 \x01(\x0b\x32\x1c.aico.memory.v1.TopicOptions:J\n\x05rules\x12\x1d.google.protobuf.FieldOptions\x18\x8e\x8c\x03 \x01(\x0b\x32\x1a.aico.memory.v1.FieldRulesb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'aico_memory.contracts.v1.options_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DELIVERY']._serialized_start=425
-  _globals['_DELIVERY']._serialized_end=507
-  _globals['_ORIGIN']._serialized_start=509
-  _globals['_ORIGIN']._serialized_end=583
+  _globals['_DELIVERY']._serialized_start=470
+  _globals['_DELIVERY']._serialized_end=552
+  _globals['_ORIGIN']._serialized_start=554
+  _globals['_ORIGIN']._serialized_end=628
   _globals['_TOPICOPTIONS']._serialized_start=93
-  _globals['_TOPICOPTIONS']._serialized_end=299
-  _globals['_FIELDRULES']._serialized_start=301
-  _globals['_FIELDRULES']._serialized_end=423
+  _globals['_TOPICOPTIONS']._serialized_end=344
+  _globals['_FIELDRULES']._serialized_start=346
+  _globals['_FIELDRULES']._serialized_end=468
 # @@protoc_insertion_point(module_scope)

@@ -77,6 +77,8 @@ class TopicOptions(_message.Message):
     ORIGIN_FIELD_NUMBER: _builtins.int
     REPLY_FIELD_NUMBER: _builtins.int
     NEEDS_USER_FIELD_NUMBER: _builtins.int
+    MAY_NAME_USER_FIELD_NUMBER: _builtins.int
+    ABOUT_NOBODY_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """memory/<domain>/<event>/v<major>/ : lower case, closing slash."""
     delivery: Global___Delivery.ValueType
@@ -91,6 +93,12 @@ class TopicOptions(_message.Message):
     """Full name of the message that answers a request, if it is one."""
     needs_user: _builtins.bool
     """The record must name a user in its header."""
+    may_name_user: _builtins.bool
+    """The header may name a user; then the record concerns that one alone, and an identity that is bound to certain users may
+    publish it for one of them.
+    """
+    about_nobody: _builtins.bool
+    """It tells and touches nobody's data: an identity that is bound to certain users may publish it, too."""
     def __init__(
         self,
         *,
@@ -102,10 +110,12 @@ class TopicOptions(_message.Message):
         origin: Global___Origin.ValueType = ...,
         reply: _builtins.str = ...,
         needs_user: _builtins.bool = ...,
+        may_name_user: _builtins.bool = ...,
+        about_nobody: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["delivery", b"delivery", "max_bytes", b"max_bytes", "name", b"name", "needs_user", b"needs_user", "origin", b"origin", "owner", b"owner", "reply", b"reply", "retention_hours", b"retention_hours"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["about_nobody", b"about_nobody", "delivery", b"delivery", "max_bytes", b"max_bytes", "may_name_user", b"may_name_user", "name", b"name", "needs_user", b"needs_user", "origin", b"origin", "owner", b"owner", "reply", b"reply", "retention_hours", b"retention_hours"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

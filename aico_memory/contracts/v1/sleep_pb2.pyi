@@ -593,7 +593,7 @@ class SleepStatus(_message.Message):
     """The user's day: day number mod 7."""
     @_builtins.property
     def run(self) -> Global___Run:
-        """The run at work, if there is one, and who is at work in it."""
+        """The run at work, if there is one, and who is at work in it. Where the header names a user, without what runs did."""
 
     @_builtins.property
     def at_work(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserAtWork]: ...

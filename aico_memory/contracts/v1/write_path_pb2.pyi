@@ -582,7 +582,7 @@ class PolicyChange(_message.Message):
     """For `read_only`."""
     @_builtins.property
     def scope(self) -> _envelope_pb2.Scope:
-        """As in PolicyRequest."""
+        """As in PolicyRequest. Where the header names a user: that one's only."""
 
     @_builtins.property
     def fields(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from aico_memory import MemoryClient
+from aico_memory.bus.link import Acknowledgement
 from aico_memory.client.spool import Spool
 from aico_memory.contracts.wire import OutgoingRecord
-from aico_memory.errors import BusUnavailable, DeadlineExceeded, StorageFull, WrongKey
+from aico_memory.errors import (
+    AccessDenied,
+    AicoMemoryError,
+    BusUnavailable,
+    DeadlineExceeded,
+    RateLimited,
+    StorageFull,
+    WrongKey,
+)
 from aico_memory.paths import Home
+from aico_memory.settings.bus import BusSettings
 from aico_memory.vault.sealer import AeadSealer
 
 TOPIC = "memory/working/message/v1/"
@@ -142,3 +154,66 @@ def test_a_record_the_bus_refuses_is_set_aside_and_the_rest_goes_on(home: Home, 
         settled(client)
     assert [str(record.id) for record in connect("operator").read(TOPIC)] == [message["id"]]
     assert [path.name for path in (home.root / "spool").iterdir()] == ["default.refused"]
+
+
+class FullBus:
+    """Answers each of its first rounds with an error, and takes everything from then on."""
+
+    def __init__(self, *errors: AicoMemoryError) -> None:
+        self.errors = list(errors)
+        self.taken: list[OutgoingRecord] = []
+
+    def publish(self, records: Sequence[OutgoingRecord]) -> list[Future[Acknowledgement]]:
+        told: list[Future[Acknowledgement]] = [Future() for _ in records]
+        error = self.errors.pop(0) if self.errors else None
+        for record, future in zip(records, told, strict=True):
+            if record.topic != TOPIC:
+                future.set_exception(AccessDenied("not on this topic"))
+            elif error is not None:
+                future.set_exception(error)
+            else:
+                self.taken.append(record)
+                future.set_result(Acknowledgement(record.event_id, len(self.taken), len(self.taken)))
+        return told
+
+
+def test_what_a_full_bus_cannot_take_is_given_again_until_it_is_taken(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "default", AeadSealer(b"k" * 32), 1_000_000, again_seconds=0.001)
+    kept = records(3)
+    refused = OutgoingRecord(uuid.uuid4().bytes, "memory/working/sweep/v1/", "u", b"x")
+    spool.append([refused, *kept])
+    bus = FullBus(StorageFull("full"), RateLimited("too fast"), DeadlineExceeded("the window is full"))
+    spool.empty(bus.publish, lambda topic, acknowledgement: None, PATIENCE)
+    assert bus.taken == kept
+    assert not spool.pending
+    spool.close()
+    (aside,) = tmp_path.iterdir()
+    # Once, however often the rest was given again.
+    assert aside.stat().st_size < 2 * len(refused.envelope) + 200
+
+
+def test_a_bus_that_is_away_ends_the_emptying_and_what_waits_stays(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "default", AeadSealer(b"k" * 32), 1_000_000)
+    kept = records(3)
+    spool.append(kept)
+    spool.empty(FullBus(BusUnavailable("gone")).publish, lambda topic, acknowledgement: None, PATIENCE)
+    assert contents(spool) == kept
+    spool.close()
+
+
+def test_a_bus_that_comes_back_with_a_full_disk_takes_what_was_kept_once_there_is_room(
+    home: Home, make_broker, connect
+) -> None:
+    message = said("kept")
+    with MemoryClient.connect(home.root, spool=True) as client:
+        client.add([message], "u")
+        full = make_broker(BusSettings(segment_first_bytes=1 << 20, min_free_bytes=1 << 60))
+        deadline = time.monotonic() + PATIENCE
+        while not connect("operator").control("statistics")["refused"].get("storage_full"):
+            assert time.monotonic() < deadline
+        assert client._client._session.spooled
+        full.stop()
+        make_broker()
+        settled(client)
+    assert [str(record.id) for record in connect("operator").read(TOPIC)] == [message["id"]]
+    assert list((home.root / "spool").iterdir()) == []

@@ -99,6 +99,12 @@ def test_nobody_asks_for_or_changes_the_policy_of_another(office: Office) -> Non
         office.state(ANA, "bo")
     with pytest.raises(AccessDenied):
         office.change("set", ANA, "bo", mode="manual")
+    group = envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_GROUP, id="g")
+    for other in (None, group):
+        with pytest.raises(AccessDenied, match="one user"):
+            office.change("set", other, "ana", mode="manual")
+        office.change("set", other, "", mode="shadow")
+        assert office.state(other, "ana").effective.mode == "shadow"
     alias = envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id="ann")
     office.change("set", alias, "ana", mode="manual")
     assert office.state().effective.mode == "manual"

@@ -68,6 +68,39 @@ def test_wrong_usage_names_the_option_or_argument_to_programs_as_well(
     assert named in json.loads(capsys.readouterr().out)["error"]["detail"]
 
 
+@pytest.mark.parametrize("group", ["sleep", "dead-letters", "clock", "keys", "bench", "policy"])
+def test_a_group_without_a_command_is_wrong_usage_to_programs_and_help_to_people(
+    call: Callable[..., int], group: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(group, "--json") == Exit.USAGE
+    assert json.loads(capsys.readouterr().out)["error"]["detail"] == "Missing command"
+    assert call(group) == Exit.USAGE
+    assert f"Usage: aico-memory {group}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("value", ["a=[", "a={", "a=2026-99-99", "a=!!python/object:x {}"])
+def test_a_value_of_a_setting_that_is_no_yaml_is_refused_by_name(
+    call: Callable[..., int], value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("evaluate-policy", "--set", value) == Exit.USAGE
+    assert f"'{value}' is no YAML" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("advance", "99999999999w"), ("advance", "1" + "0" * 400), ("advance", "9000000d"), ("set", "9999-12-31T23:59:59-10:00")],
+)
+def test_a_clock_is_not_turned_out_of_the_calendar(
+    call: Callable[..., int], arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AICO_MEMORY_CLOCK", "manual")
+    assert call("clock", "set", "2026-03-01T10:00:00+01:00") == 0
+    assert call("clock", *arguments) == Exit.USAGE
+    assert "calendar" in capsys.readouterr().err
+    assert call("clock", "show") == 0
+    assert "2026-03-01T09:00:00+00:00" in capsys.readouterr().out
+
+
 def test_exit_codes_and_help_are_the_same_with_json(call: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert call("status", "--json") == Exit.NOT_RUNNING
     assert call("search", "--help", "--json") == 0

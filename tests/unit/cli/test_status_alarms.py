@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from aico_memory.cli import status
 from aico_memory.cli.announce import announce
+from aico_memory.cli.checks import all_findings
 from aico_memory.cli.face import Face
-from aico_memory.cli.status import alarm_words, worker_alarms
+from aico_memory.cli.status import alarm_words, store_sizes, worker_alarms
 from aico_memory.paths import Home
 from aico_memory.runtime.deployment import ProcessState, ProcessTable
 
@@ -44,3 +46,38 @@ def test_a_start_is_told_as_json_where_that_is_asked_for(tmp_path: Path, capsys:
     told = json.loads(capsys.readouterr().out)
     assert (told["ready"], told["supervisor"]) == (True, 7)
     assert [(process["name"], process["pid"]) for process in told["processes"]] == [("broker", 8)]
+
+
+def test_doctor_names_what_a_spool_has_set_aside(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.spool.mkdir()
+    assert not [one for one in all_findings(Face(home, as_json=True)) if one.subject == "spool"]
+    aside = home.spool / "default.refused"
+    aside.write_bytes(bytes(300))
+    (finding,) = [one for one in all_findings(Face(home, as_json=True)) if one.subject == "spool"]
+    assert (finding.level, finding.detail.split(";")[0]) == ("note", "the bus refused what default had kept")
+    assert "300 bytes" in finding.detail
+    assert str(aside) in finding.detail
+    assert "give it again" in finding.mend
+
+
+def test_status_shows_sizes_and_whether_the_machine_is_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = Home(tmp_path)
+    home.journal.mkdir()
+    (home.journal / "segment.mdb").write_bytes(bytes(3_000_000))
+    with (home.journal / "mapped.mdb").open("wb") as sparse:
+        sparse.truncate(1_000_000_000)
+    table = ProcessTable(7, True, "2026-01-01T00:00:00+00:00", "system", "passphrase", ())
+    monkeypatch.setattr(status, "running_supervisor", lambda home: 7)
+    monkeypatch.setattr(status, "read_table", lambda home: table)
+    monkeypatch.setattr(status, "_ask", lambda face, table, report: report.update(idle=False))
+    assert list(store_sizes(home)) == ["journal"]
+    assert 2_900_000 < store_sizes(home)["journal"] < 4_000_000
+    report = status.gather_status(Face(home))
+    assert report["sizes"] == store_sizes(home)
+    status._print(Face(home), report)
+    shown = capsys.readouterr().out
+    assert "sizes       journal 3.0 MB\n" in shown
+    assert "idle        no\n" in shown

@@ -10,6 +10,7 @@ import pytest
 
 from aico_memory.client import AsyncMemoryClient
 from aico_memory.client.behavior_verbs import BehaviorVerbs
+from aico_memory.client.validation import checked_user
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.errors import InvalidMessage
 
@@ -21,6 +22,8 @@ class Listing:
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
+
+    user = staticmethod(checked_user)
 
     async def ask(self, message: Any, user: str, **_: Any) -> Any:
         kept = type(message)()

@@ -15,6 +15,7 @@ from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_named
 from aico_memory.contracts.v1 import behavioral_pb2, sleep_pb2
 from aico_memory.contracts.wire import StampedRecord
+from aico_memory.errors import AicoMemoryError, ClosedConnection, JournalLost, NotAuthorised
 from aico_memory.ids import new_id
 
 PROGRESS = topic_named("memory/consolidation/progress/v1/")
@@ -32,24 +33,28 @@ def updated(number: int) -> StampedRecord:
 
 
 class Records:
-    """A consumer that gives one record after another, as long as there are any."""
+    """A consumer that gives one record after another, as long as there are any, and then its error where it has one."""
 
-    def __init__(self, numbers: range) -> None:
+    def __init__(self, numbers: range, error: AicoMemoryError | None = None) -> None:
         self.left = [updated(number) for number in numbers]
         self.asked = threading.Semaphore(0)
+        self.error = error
+        self.closed = False
         self.go_on = threading.Event()
         self.go_on.set()
 
     def receive(self, most: int, seconds: float) -> list[StampedRecord]:
         self.asked.release()
         self.go_on.wait(PATIENCE)
+        if not self.left and self.error is not None:
+            raise self.error
         return [self.left.pop(0)] if self.left else []
 
     def wait_live(self, seconds: float) -> None:
         pass
 
     def close(self) -> None:
-        pass
+        self.closed = True
 
 
 class Subscribed:
@@ -129,3 +134,55 @@ def test_an_ephemeral_topic_loses_what_nobody_reads_and_counts_it(monkeypatch: p
         return heard, events.lost
 
     assert asyncio.run(read()) == (["a", "b", "e"], 2)
+
+
+def test_an_error_is_raised_once_behind_what_came_before_it_and_ends_the_iteration() -> None:
+    records = Records(range(2), JournalLost("another journal"))
+
+    async def read() -> list[str]:
+        events = EventStream(session(SimpleNamespace(epoch=1, consume=lambda *_: records)), UPDATED, None)
+        await events.open()
+        heard = [(await anext(events))["fields"]["skill_id"] for _ in range(2)]
+        with pytest.raises(JournalLost):
+            await anext(events)
+        for _ in range(3):
+            with pytest.raises(StopAsyncIteration):
+                await asyncio.wait_for(anext(events), PATIENCE)
+        await events.close()
+        return heard
+
+    assert asyncio.run(read()) == ["0", "1"]
+    assert records.closed
+
+
+def test_a_link_that_is_closed_ends_the_iteration_for_good() -> None:
+    records = Records(range(0), ClosedConnection("The client is closed"))
+
+    async def read() -> None:
+        events = EventStream(session(SimpleNamespace(epoch=1, consume=lambda *_: records)), UPDATED, None)
+        await events.open()
+        for _ in range(3):
+            with pytest.raises(StopAsyncIteration):
+                await asyncio.wait_for(anext(events), PATIENCE)
+
+    asyncio.run(read())
+
+
+def test_an_error_behind_a_callback_is_logged_and_closes_the_subscription(caplog: pytest.LogCaptureFixture) -> None:
+    records = Records(range(2), NotAuthorised("The key was revoked"))
+    heard: list[str] = []
+
+    async def read() -> None:
+        link = SimpleNamespace(epoch=1, consume=lambda *_: records)
+        events = EventStream(session(link), UPDATED, lambda event: heard.append(event["fields"]["skill_id"]))
+        await events.open()
+        assert events._task is not None
+        await asyncio.wait_for(events._task, PATIENCE)
+        await events.close()
+
+    asyncio.run(read())
+    assert heard == ["0", "1"]
+    assert records.closed
+    (told,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert told.getMessage() == "a subscription has ended"
+    assert vars(told)["code"] == "not_authorised"

@@ -235,7 +235,15 @@ def test_no_metadata_is_no_text() -> None:
         ("2026-05-03T10:00:00+02:00", "Etc/GMT-2"),
         ("2026-05-03T10:00:00-08:00", "Etc/GMT+8"),
         ("2026-05-03T10:00:00Z", ""),
-        ("2026-05-03T10:00:00+05:30", ""),
+        ("2026-05-03T10:00:00+05:30", "Asia/Kolkata"),
+        ("2026-05-03T10:00:00+05:45", "Asia/Kathmandu"),
+        ("2026-05-03T10:00:00+09:30", "Australia/Darwin"),
+        ("2026-01-03T10:00:00+10:30", "Australia/Adelaide"),
+        ("2026-01-03T10:00:00-03:30", "America/St_Johns"),
+        ("2026-05-03T10:00:00-02:30", "America/St_Johns"),
+        ("2026-05-03T10:00:00-09:30", "Pacific/Marquesas"),
+        ("2026-05-03T10:00:00+05:17", ""),
+        ("0001-01-01T00:00:00+05:30", ""),
         ("yesterday", ""),
         (datetime(2026, 5, 3, tzinfo=ZoneInfo("Europe/Lisbon")), "Europe/Lisbon"),
         (datetime(2026, 5, 3, tzinfo=timezone(timedelta(hours=14))), "Etc/GMT-14"),
@@ -247,7 +255,9 @@ def test_the_zone_of_a_message_is_that_of_its_timestamp_where_none_is_given(time
     assert checked_zone(None, "zone", timestamp) == zone
     assert checked_zone("Asia/Tokyo", "zone", timestamp) == "Asia/Tokyo"
     if zone:
-        assert datetime(2026, 5, 3, tzinfo=ZoneInfo(zone)).utcoffset() is not None
+        moment = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
+        assert isinstance(moment, datetime)
+        assert moment.astimezone(ZoneInfo(zone)).utcoffset() == moment.utcoffset()
 
 
 def test_a_zone_that_does_not_exist_is_refused() -> None:

@@ -64,6 +64,18 @@ def test_status_names_who_is_at_which_phase() -> None:
         ask(world, sleep_pb2.SleepStatusRequest(user_id="alice"), user="bob")
 
 
+def test_whoever_asks_for_one_user_hears_nothing_of_what_a_run_did_to_others() -> None:
+    world = World()
+    world.say("alice", 1)
+    (run,) = slept(world, alice=5, bob=1)
+    assert run.phases
+    asked = sleep_pb2.SleepStatusRequest(user_id="bob")
+    assert ask(world, asked).last.phases == run.phases, "an identity without bounds names nobody in the header"
+    last = ask(world, asked, user="bob").last
+    assert (last.run_id, last.status) == (run.run_id, "complete")
+    assert not (last.phases or last.before or last.after or last.experiences)
+
+
 def test_what_waits_is_told_by_user() -> None:
     world = World()
     for number in range(3):
