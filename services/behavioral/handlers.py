@@ -111,7 +111,7 @@ class BehavioralHandlers(Handlers):
         self._desk = advisor.Desk(ports, store)
         self._measuring = Measuring(store, settings.metrics, ports.clock, ports.log)
         self._commands: dict[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
-            CONSENT: consent,
+            CONSENT: self._desk.counting(consent),
             UNDO: self._undo,
             DELETE_SELECTIONS: delete_selections,
             EDIT: self._edit,
