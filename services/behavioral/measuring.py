@@ -46,7 +46,7 @@ class Measuring:
             "slow_skills": lambda rows, start, end: metrics.slow_skills(_figures(rows, start, end)),
             "exploration": lambda rows, start, end: metrics.exploration(_figures(rows, start, end)),
             "thompson_sampling": lambda rows, start, end: metrics.batches(_figures(rows, start, end)),
-            "adaptation": lambda rows, start, end: self._adaptation(rows),
+            "adaptation": lambda rows, start, end: self._adaptation(rows, rows.taught_users(), start, end),
             "aggregate": lambda rows, start, end: [self._aggregate(rows, start, end)],
             "performance": lambda rows, start, end: [self._performance(rows, start, end)],
         }
@@ -144,12 +144,15 @@ class Measuring:
             answer.rows.add(hour_us=row.hour_us, skill_id=row.skill_id, user_id=row.user, values=row.values)
         return answer
 
-    def _adaptation(self, rows: BehavioralRows, users: Sequence[str] | None = None) -> list[Row]:
+    def _adaptation(self, rows: BehavioralRows, users: Sequence[str], start_us: int = 0, end_us: int = _END_US) -> list[Row]:
+        """By user, of the thumbs given in [start, end); who gave none then is left out."""
         found = []
-        for user in rows.taught_users() if users is None else users:
-            thumbs = [one.reward for one in rows.feedback_of(user) if one.skill_updated and one.undone_us is None]
-            values = metrics.adaptation(thumbs, self._settings.window, self._settings.goal)
-            found.append(Row(user=user, values=values))
+        for user in users:
+            given = [one for one in rows.feedback_of(user) if one.skill_updated and one.undone_us is None]
+            thumbs = [one.reward for one in given if start_us <= one.at_us < end_us]
+            if thumbs:
+                values = metrics.adaptation(thumbs, self._settings.window, self._settings.goal)
+                found.append(Row(user=user, values=values))
         return found
 
     def _aggregate(self, rows: BehavioralRows, start_us: int, end_us: int) -> Row:

@@ -89,6 +89,17 @@ def test_the_queries_tell_accuracy_speed_exploration_and_adaptation(worker):
     assert query(worker, "accuracy", from_us=START_US + 100 * HOUR_US) == []
 
 
+def test_adaptation_is_told_of_the_thumbs_of_the_time_that_is_named(worker):
+    worker.consent("bob")
+    for user, hour, reward in (("ann", 0, 1), ("ann", 5, -1), ("ann", 6, -1), ("bob", 0, 1)):
+        worker.feedback("concise_response", reward, user=user, timestamp=START_US + hour * HOUR_US)
+    later = query(worker, "adaptation", from_us=START_US + 5 * HOUR_US)
+    assert [(row["user"], row["thumbs"], row["last_accuracy"]) for row in later] == [("ann", 2, 0.0)]
+    first = query(worker, "adaptation", until_us=START_US + 5 * HOUR_US)
+    assert [(row["user"], row["thumbs"]) for row in first] == [("ann", 1), ("bob", 1)]
+    assert [row["thumbs"] for row in query(worker, "adaptation")] == [3, 1]
+
+
 def test_the_aggregate_counts_who_came_back(worker):
     day = 24 * HOUR_US
     for user, days in (("ann", (1, 9)), ("bob", (9,)), ("cid", (1,))):
