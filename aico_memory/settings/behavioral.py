@@ -255,5 +255,6 @@ class BehavioralSettings(Section):
         730,
         ge=1,
         le=36_500,
-        description="Selections without a trajectory and the course of confidence are deleted after so many days; thumbs stay.",
+        description="Selections without a trajectory, the course of confidence and hourly figures are deleted after so many "
+        "days; thumbs stay.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from aico_memory.domain.behavioral.evidence import Cell, Wish
@@ -126,6 +126,12 @@ class LearningRows(Protocol):
 
     def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:
         """Add one value to a figure of an hour."""
+
+    def gather_hours(self, known: Collection[str], name: str) -> int:
+        """Count figures of skills that are not among the known ones under that name instead; how many there were."""
+
+    def forget_hours(self, before_us: int) -> int:
+        """Delete the figures of hours that began before that time; how many."""
 
     def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
         """Figures of [from, until), by hour, skill and name."""

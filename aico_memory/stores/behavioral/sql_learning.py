@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from secrets import token_bytes
 from typing import Any
 
@@ -172,6 +172,14 @@ class SqlLearningRows:
 
     def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:
         self._connection.execute(sql.COUNT_HOUR, (hour_us, skill_id, what, value, value))
+
+    def gather_hours(self, known: Collection[str], name: str) -> int:
+        kept = json.dumps(sorted({*known, name}))
+        self._connection.execute(sql.GATHER_HOURS, (name, kept))
+        return self._connection.execute(sql.FORGET_GATHERED, (kept,)).rowcount
+
+    def forget_hours(self, before_us: int) -> int:
+        return self._connection.execute("DELETE FROM hours WHERE hour_us < ?", (before_us,)).rowcount
 
     def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
         for row in self._connection.execute(sql.HOURS, (from_us, until_us)):

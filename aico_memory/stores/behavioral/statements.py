@@ -181,6 +181,14 @@ HOURS = """
 SELECT hour_us, skill_id, what, count, total, largest FROM hours WHERE hour_us >= ? AND hour_us < ?
 ORDER BY hour_us, skill_id, what
 """
+GATHER_HOURS = """
+INSERT INTO hours (hour_us, skill_id, what, count, total, largest)
+SELECT hour_us, ?, what, sum(count), sum(total), max(largest) FROM hours
+WHERE skill_id NOT IN (SELECT value FROM json_each(?)) GROUP BY hour_us, what
+ON CONFLICT (hour_us, skill_id, what) DO UPDATE SET
+    count = count + excluded.count, total = total + excluded.total, largest = max(largest, excluded.largest)
+"""
+FORGET_GATHERED = "DELETE FROM hours WHERE skill_id NOT IN (SELECT value FROM json_each(?))"
 FORGET_SELECTIONS = """
 DELETE FROM selections WHERE at_us < ? AND NOT EXISTS (
     SELECT 1 FROM trajectories WHERE trajectories.user_id = selections.user_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from secrets import token_bytes
 
@@ -256,6 +256,22 @@ class MemoryLearningRows:
         key = (hour_us, skill_id, what)
         old = self._tables.hours.get(key, HourFigure(*key, 0, 0.0, value))
         self._tables.hours[key] = HourFigure(*key, old.count + 1, old.total + value, max(old.largest, value))
+
+    def gather_hours(self, known: Collection[str], name: str) -> int:
+        hours = self._tables.hours
+        gathered = [hours.pop(key) for key in sorted(hours) if key[1] not in {*known, name}]
+        for one in gathered:
+            key = (one.hour_us, name, one.what)
+            old = hours.get(key, HourFigure(*key, 0, 0.0, one.largest))
+            hours[key] = HourFigure(*key, old.count + one.count, old.total + one.total, max(old.largest, one.largest))
+        return len(gathered)
+
+    def forget_hours(self, before_us: int) -> int:
+        hours = self._tables.hours
+        gone = [key for key in hours if key[0] < before_us]
+        for key in gone:
+            del hours[key]
+        return len(gone)
 
     def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
         yield from (one for key, one in sorted(self._tables.hours.items(), key=lambda i: i[0]) if from_us <= key[0] < until_us)

@@ -13,7 +13,7 @@ from aico_memory.domain.behavioral.records import HourFigure
 from aico_memory.errors import InvalidMessage
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
-from tests.unit.behavioral.worker import START_US, Worker
+from tests.unit.behavioral.worker import START_US, Worker, own_skill
 
 HOUR_US = 3_600_000_000
 
@@ -203,3 +203,60 @@ def test_undo_takes_back_later_statements_and_keeps_earlier_ones(worker):
     assert (json.dumps(preference(worker, 7), sort_keys=True), slope(worker, "verbosity")) == kept
     worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=0))
     assert preference(worker, 7) == {}
+
+
+def fill_hours(worker, hours, kinds):
+    with worker.store.state.transaction() as transaction:
+        rows = worker.store.within(transaction)
+        for hour in range(hours):
+            for kind in range(kinds):
+                rows.count_hour(hour * HOUR_US, "concise_response", f"selection_ms:{kind}", 1.0)
+            rows.count_hour(hour * HOUR_US, "concise_response", "positive", 1.0)
+
+
+def test_figures_that_one_answer_does_not_hold_come_page_by_page(worker):
+    most = worker.settings.bus.reply_bytes
+    fill_hours(worker, 24 * 30, 120)
+    found, request = [], behavioral_pb2.BehaviorFiguresRequest()
+    while True:
+        page = worker.ask(request, user="")
+        assert page.ByteSize() < most
+        found += [(one.hour_us, one.what) for one in page.figures]
+        if not page.next_us:
+            break
+        assert page.next_us > found[-1][0]
+        request.from_us = page.next_us
+    assert len(found) == len(set(found)) == 24 * 30 * 121
+    assert request.from_us, "there is more than one page"
+
+
+def test_rows_that_one_answer_does_not_hold_are_told_behind_it(worker):
+    worker.handlers._measuring._most_bytes = 4000
+    fill_hours(worker, 100, 0)
+    first = worker.ask(behavioral_pb2.BehaviorMetricsRequest(query="accuracy"), user="")
+    assert 0 < len(first.rows) < 100 and first.left == 100 - len(first.rows)
+    told, left = list(first.rows), first.left
+    while left:
+        page = worker.ask(behavioral_pb2.BehaviorMetricsRequest(query="accuracy", after=len(told)), user="")
+        told, left = [*told, *page.rows], page.left
+    assert [row.hour_us for row in told] == [hour * HOUR_US for hour in range(100)]
+    assert worker.ask(behavioral_pb2.BehaviorMetricsRequest(query="accuracy", limit=3, after=98), user="").left == 0
+
+
+def test_skills_of_peoples_own_are_counted_together_and_old_figures_go(worker):
+    own_skill(worker, "anna_therapy_2026", name="Anna", intents=["rhyming"])
+    chosen = worker.select(intent="rhyming", request_id="mine")
+    worker.feedback(chosen.skill_id, 1, request_id="mine")
+    assert chosen.skill_id == "anna_therapy_2026"
+
+    def counted():
+        return {one.skill_id for one in worker.ask(behavioral_pb2.BehaviorFiguresRequest(), user="").figures}
+
+    assert counted() == {"", "own"}
+    with worker.store.state.transaction() as transaction:
+        worker.store.within(transaction).count_hour(START_US // HOUR_US * HOUR_US, "of_before", "positive", 1.0)
+    worker.apply(worker.event(behavioral_pb2.BehavioralCleanUp(), user=""))
+    assert counted() == {"", "own"}
+    later = START_US + 10 * 366 * 24 * HOUR_US
+    worker.apply(worker.event(behavioral_pb2.BehavioralCleanUp(planned_at_us=later), user=""))
+    assert counted() == set()
