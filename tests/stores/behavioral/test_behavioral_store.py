@@ -314,3 +314,14 @@ def test_a_changed_feedback_event_stays_in_its_place(store):
     changed = replace(feedback(1), reward=-1, reason="too_brief", sealed_text=None, signalled_us=None)
     write(store, lambda rows: rows.change_feedback(changed))
     assert read(store, lambda rows: rows.feedback_of("ann")) == [changed, feedback(2)]
+
+
+def test_no_turn_of_a_conversation_that_still_stands_is_given_twice(store):
+    for number in (1, 2, 3):
+        write(
+            store,
+            lambda rows, number=number: rows.add_selection(selection(request=f"r{number}")),
+            lambda rows, number=number: rows.add_trajectory(trajectory(request=f"r{number}", turn=number)),
+        )
+    write(store, lambda rows: rows.delete_selections("ann", "r1", 0))
+    assert read(store, lambda rows: rows.next_turn("ann", "c1")) == 4
