@@ -118,3 +118,9 @@ def test_the_weekly_job_makes_insights_anew(advisor):
     people(advisor, 7)
     advisor.publish(behavioral_pb2.CompactOutcomes(), user="")
     assert set(standing(advisor).values()) == {(7, "promoted")}
+
+
+def test_insights_of_a_status_that_is_none_are_refused(advisor):
+    assert advisor.ask(outcomes_pb2.InsightsRequest(status="rejected")).insights == []
+    with pytest.raises(InvalidMessage, match="foo"):
+        advisor.ask(outcomes_pb2.InsightsRequest(status="foo"))
