@@ -201,7 +201,7 @@ class Recorder:
             answer.acceptance.CopyFrom(acceptance_of(outcome.type, count, self._settings.profile))
             return answer
         outcome = replace(outcome, number=profile.last_number + 1)
-        if earlier:
+        if earlier or outcome.decided_us < profile.last_us:
             others = [opened(one, sealer) for one in rows.outcomes(user)]
             profile = folded([*others, outcome], self._settings.profile, profile)
         else:

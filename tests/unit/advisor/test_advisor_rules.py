@@ -50,13 +50,17 @@ def histories_of(draw):
     return [outcome(number, kind, name, f"v{number}", days, reason="words") for number, (kind, name, days) in told]
 
 
+def by_time(outcomes):
+    return sorted(outcomes, key=lambda one: (one.decided_us, one.number))
+
+
 histories = histories_of()
 NOTHING = TypeCount()
 
 
 @given(histories)
 def test_a_profile_folded_anew_equals_the_one_kept_up_to_date_also_from_compacted_outcomes(outcomes):
-    kept = profile_of(outcomes)
+    kept = profile_of(by_time(outcomes))
     assert folded(outcomes, FIGURES.profile) == kept
     old = [compacted(one) if one.decided_us < border_us(NOW_US, FIGURES) else one for one in outcomes]
     assert folded(old, FIGURES.profile) == kept

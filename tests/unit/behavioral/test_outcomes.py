@@ -242,3 +242,14 @@ def test_a_suggestion_without_an_answer_expires_with_the_weekly_job(advisor):
     (found,) = advisor.outcomes().outcomes
     assert (found.outcome, found.suggestion_id) == ("expired", "s1")
     assert advisor.profile().expired == 1
+
+
+def test_outcomes_that_are_recorded_late_are_counted_when_they_were_decided(advisor):
+    for number in range(10):
+        advisor.record(f"new{number}", "accepted", days_ago=9 - number)
+    for number in range(10):
+        advisor.record(f"old{number}", "rejected", days_ago=109 - number)
+    profile = advisor.profile()
+    assert (profile.trends.acceptance_trend, profile.last_decided_us) == ("rising", START_US)
+    assert profile.trends.acceptance > 0.9
+    assert profile.last_outcome.startswith("o10 add_habit run accepted")
