@@ -20,6 +20,7 @@ from aico_memory.domain.advisor.outcome import (
     checked_outcome,
     checked_texts,
     checked_type,
+    repeats,
 )
 from aico_memory.domain.advisor.profile import TypeCount, folded, updated
 from aico_memory.domain.advisor.records import OpenSuggestion
@@ -195,7 +196,7 @@ class Recorder:
         earlier = rows.outcomes_of_suggestion(user, outcome.suggestion_id)
         rows.close_suggestion(user, outcome.suggestion_id)
         answer = outcomes_pb2.OutcomeResult(suggestion_id=outcome.suggestion_id)
-        if earlier and earlier[-1].outcome == outcome.outcome:
+        if earlier and repeats(outcome, opened(earlier[-1], sealer)):
             answer.status, answer.outcome_id = UNCHANGED, f"o{earlier[-1].number}"
             count = profile.types.get(outcome.type, TypeCount())
             answer.acceptance.CopyFrom(acceptance_of(outcome.type, count, self._settings.profile))
