@@ -16,6 +16,7 @@ from aico_memory.domain.advisor.insights import PROMOTED, STATES, Insight, advic
 from aico_memory.domain.advisor.outcome import OUTCOMES, Outcome, checked_outcome, checked_type, embedded_text
 from aico_memory.domain.advisor.patterns import YES, PatternRules, patterns_of
 from aico_memory.domain.advisor.profile import TypeCount
+from aico_memory.domain.advisor.records import named_by
 from aico_memory.errors import InvalidMessage, KeyDestroyed, NotFound
 from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.ports import Ports, RequestHandler
@@ -218,7 +219,7 @@ def _passes(outcome: Outcome, request: outcomes_pb2.OutcomesRequest) -> bool:
 def _by_ids(candidates: Sequence[Outcome], ids: Sequence[str]) -> Found:
     hits: dict[int, Outcome] = {}
     for wanted in ids:
-        named = [one for one in candidates if wanted in (one.outcome_id, one.suggestion_id)]
+        named = named_by(wanted, candidates)
         if not named:
             raise NotFound(f"The user has no outcome {wanted[:64]!r}")
         hits.update((one.number, one) for one in named)

@@ -63,7 +63,7 @@ class Desk:
             store, lambda question, seconds: ports.link.request(question, timeout=seconds), self._reader_of, self._finder,
             self._settings, ports.log,
         )  # fmt: skip
-        self._recorder = Recorder(self._settings, self._sealer_of)
+        self._recorder = Recorder(self._settings, self._sealer_of, self._reader_of)
         self._file = ports.home.root / INSIGHTS_FILE
         # A process that died may not have written what it committed.
         self._file_is_old = True

@@ -145,3 +145,29 @@ def test_words_are_sealed_and_gone_with_the_users_key(tmp_path, monkeypatch):
     assert advisor.record("s9").outcome_id == "o2"
     assert advisor.profile().outcomes == 1
     assert advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", all=True)).deleted == 3, "the open suggestion, too"
+
+
+def test_the_id_of_an_outcome_names_no_suggestion_that_is_called_alike(advisor):
+    advisor.record("o2", value="swim")
+    advisor.record("s2", value="run")
+    assert [one.value for one in advisor.outcomes(3, ids=["o2"]).outcomes] == ["run"]
+    advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="o1", type="add_habit", value="read"))
+    gone = advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["o2"]))
+    assert (gone.deleted, gone.left) == (1, 1)
+    assert [one.value for one in advisor.outcomes().outcomes] == ["swim"]
+    # No outcome is called o2 any more: the suggestion is.
+    assert advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["o2"])).deleted == 1
+    listed = advisor.ask(outcomes_pb2.SuggestionsRequest(user_id="ann"))
+    assert [one.suggestion_id for one in listed.suggestions] == ["o1"]
+    assert advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["o1"])).deleted == 1
+
+
+def test_numbers_are_given_once_also_where_everything_was_deleted(advisor):
+    advisor.record("s1")
+    advisor.record("s2")
+    advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", all=True))
+    assert advisor.profile().outcomes == 0
+    assert advisor.record("s3").outcome_id == "o3"
+    advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="bob", all=True), user="bob")
+    with advisor.store.reading() as rows:
+        assert rows.profile("bob") is None
