@@ -178,7 +178,7 @@ class Measuring:
         for what in (metrics.SELECTION_MS, metrics.CONTEXT_MS):
             values |= {f"{what}_{name}": value for name, value in metrics.percentiles(what, figures).items()}
         sizes = sorted(
-            rows.size_of(user) + rows.whole_outcomes(user)[1] for user in rows.taught_users()[: self._settings.people]
+            rows.size_of(user) + rows.outcome_bytes(user) for user in rows.taught_users()[: self._settings.people]
         )
         if sizes:
             values["bytes_per_user"] = sum(sizes) / len(sizes)

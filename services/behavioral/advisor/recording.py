@@ -227,8 +227,9 @@ class Recorder:
         answer.acceptance.CopyFrom(acceptance_of(outcome.type, profile.types[outcome.type], self._settings.profile))
         rows.add_outcome(sealed(outcome, sealer, answer.SerializeToString(deterministic=True)))
         put_profile(rows, user, profile, sealer, at_us)
-        if is_due(*rows.whole_outcomes(user), self._settings):
-            compact_user(rows, user, sealer, border_us(at_us, self._settings), at_us)
+        before_us = border_us(at_us, self._settings)
+        if is_due(*rows.whole_outcomes(user), before_us, self._settings):
+            compact_user(rows, user, sealer, before_us, at_us)
         return answer
 
 

@@ -162,9 +162,10 @@ def test_what_is_old_and_whole_is_compacted_and_many_or_large_ones_do_not_wait()
     old, young = outcome(1, days_ago=31), outcome(2, days_ago=29)
     border = border_us(NOW_US, FIGURES)
     assert to_compact([old, young, compacted(old)], border) == [old]
-    assert is_due(101, 0, FIGURES)
-    assert is_due(1, 300_000, FIGURES)
-    assert not is_due(100, 1000, FIGURES)
+    assert is_due(101, 0, border - 1, border, FIGURES)
+    assert is_due(1, 300_000, border - 1, border, FIGURES)
+    assert not is_due(100, 1000, border - 1, border, FIGURES)
+    assert not is_due(101, 300_000, border, border, FIGURES), "there is nothing to compact"
 
 
 def test_each_depth_tells_more_and_a_compacted_outcome_is_its_line():

@@ -171,3 +171,20 @@ def test_numbers_are_given_once_also_where_everything_was_deleted(advisor):
     advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="bob", all=True), user="bob")
     with advisor.store.reading() as rows:
         assert rows.profile("bob") is None
+
+
+def test_many_young_or_compacted_outcomes_are_not_opened_for_each_new_one(tmp_path, monkeypatch):
+    figures = {"compact_after": 3, "compact_bytes": 1000}
+    settings = Settings.model_validate({"behavioral": {"model_deadline_ms": 10, "outcomes": figures}})
+    advisor = Advisor(MemoryBehavioralStore(), tmp_path, settings)
+    advisor.consent()
+    for number in range(20):
+        advisor.record(f"old{number}", days_ago=60, reason="long ago " * 20)
+    for number in range(5):
+        advisor.record(f"s{number}", days_ago=1, reason="lately")
+    looked = []
+    monkeypatch.setattr("services.behavioral.advisor.recording.compact_user", lambda *given: looked.append(given))
+    advisor.record("last", days_ago=1)
+    assert looked == []
+    found = advisor.outcomes(3, top_k=100).outcomes
+    assert [one.compacted for one in found] == [False] * 6 + [True] * 20
