@@ -56,6 +56,8 @@ class Learned(TypedDict):
     # Stored texts that were sorted into categories, and how many of them moved a preference.
     classified: int
     moved_by_text: int
+    # Texts that are sorted after this answer.
+    texts_left: int
     detail: str
 
 
@@ -126,6 +128,7 @@ class LearningVerbs(SelectionVerbs):
             "proposals": report.proposals,
             "classified": report.classified,
             "moved_by_text": report.moved_by_text,
+            "texts_left": report.texts_left,
             "detail": report.detail,
         }
 

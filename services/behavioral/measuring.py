@@ -177,9 +177,7 @@ class Measuring:
         values: dict[str, float] = {}
         for what in (metrics.SELECTION_MS, metrics.CONTEXT_MS):
             values |= {f"{what}_{name}": value for name, value in metrics.percentiles(what, figures).items()}
-        sizes = sorted(
-            rows.size_of(user) + rows.outcome_bytes(user) for user in rows.taught_users()[: self._settings.people]
-        )
+        sizes = sorted(rows.size_of(user) + rows.outcome_bytes(user) for user in rows.taught_users()[: self._settings.people])
         if sizes:
             values["bytes_per_user"] = sum(sizes) / len(sizes)
             values["bytes_per_user_largest"] = float(sizes[-1])

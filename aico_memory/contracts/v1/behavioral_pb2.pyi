@@ -1176,6 +1176,7 @@ class LearnReport(_message.Message):
     PROPOSALS_FIELD_NUMBER: _builtins.int
     CLASSIFIED_FIELD_NUMBER: _builtins.int
     MOVED_BY_TEXT_FIELD_NUMBER: _builtins.int
+    TEXTS_LEFT_FIELD_NUMBER: _builtins.int
     outcome: _builtins.str
     """learned | proposed | refused | rolled_back | too_few_people | too_few_thumbs | nothing_new | switched_off"""
     people: _builtins.int
@@ -1192,6 +1193,8 @@ class LearnReport(_message.Message):
     classified: _builtins.int
     """Stored texts that were sorted into categories, and how many of them moved a preference."""
     moved_by_text: _builtins.int
+    texts_left: _builtins.int
+    """Texts that wait still: they are sorted after this answer, step by step."""
     def __init__(
         self,
         *,
@@ -1206,10 +1209,11 @@ class LearnReport(_message.Message):
         proposals: _builtins.int = ...,
         classified: _builtins.int = ...,
         moved_by_text: _builtins.int = ...,
+        texts_left: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["classified", b"classified", "detail", b"detail", "moved_by_text", b"moved_by_text", "outcome", b"outcome", "people", b"people", "prior", b"prior", "proposals", b"proposals", "signals", b"signals", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["classified", b"classified", "detail", b"detail", "moved_by_text", b"moved_by_text", "outcome", b"outcome", "people", b"people", "prior", b"prior", "proposals", b"proposals", "signals", b"signals", "texts_left", b"texts_left", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

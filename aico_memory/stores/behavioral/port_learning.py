@@ -63,6 +63,9 @@ class LearningRows(Protocol):
     def unclassified(self, limit: int) -> list[FeedbackRecord]:
         """Feedback with a text that was not sorted yet, of people with consent, in the order it was applied."""
 
+    def count_unclassified(self) -> int:
+        """How many of them there are."""
+
     def classified(
         self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
     ) -> None:

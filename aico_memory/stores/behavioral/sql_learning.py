@@ -77,6 +77,9 @@ class SqlLearningRows:
     def unclassified(self, limit: int) -> list[FeedbackRecord]:
         return [sql.feedback_of(row) for row in self._connection.execute(sql.UNCLASSIFIED, (limit,))]
 
+    def count_unclassified(self) -> int:
+        return int(self._connection.execute(sql.COUNT_UNCLASSIFIED).fetchone()[0])
+
     def classified(
         self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
     ) -> None:

@@ -134,12 +134,12 @@ WHERE signalled_us IS NULL AND undone_us IS NULL AND reason <> '' AND reward <> 
     AND user_id IN (SELECT user_id FROM users WHERE behavioral = 1)
 ORDER BY position LIMIT ?
 """
-UNCLASSIFIED = f"""
-SELECT {FEEDBACK} FROM feedback
-WHERE sealed_text IS NOT NULL AND categories IS NULL AND undone_us IS NULL
+_UNCLASSIFIED = """
+FROM feedback WHERE sealed_text IS NOT NULL AND categories IS NULL AND undone_us IS NULL
     AND user_id IN (SELECT user_id FROM users WHERE behavioral = 1)
-ORDER BY position LIMIT ?
 """
+UNCLASSIFIED = f"SELECT {FEEDBACK} {_UNCLASSIFIED} ORDER BY position LIMIT ?"
+COUNT_UNCLASSIFIED = f"SELECT count(*) {_UNCLASSIFIED}"
 CLASSIFIED = "UPDATE feedback SET categories = ?, classified_us = ?, classified_by = ?, text_threshold = ? WHERE event_id = ?"
 PUT_STATED = "INSERT OR REPLACE INTO stated_styles (user_id, dimensions) VALUES (?, ?)"
 # Bytes of one row beside its texts and vectors.

@@ -148,6 +148,9 @@ class MemoryLearningRows:
         )  # fmt: skip
         return [one for one, _ in zip(waiting, range(limit), strict=False)]
 
+    def count_unclassified(self) -> int:
+        return len(self.unclassified(len(self._tables.feedback)))
+
     def classified(
         self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
     ) -> None:

@@ -197,11 +197,13 @@ def test_a_text_waits_to_be_sorted_while_its_user_consents_and_it_is_not_taken_b
         rows.add_feedback(feedback(4, at_us=90, skill_updated=False, reward=0))
         rows.add_feedback(feedback(5, at_us=95, skill_updated=False, reward=0, sealed_text=None))
         assert [one.event_id for one in rows.unclassified(9)] == [event(1), event(4)]
+        assert rows.count_unclassified() == 2
         assert [one.event_id for one in rows.unclassified(1)] == [event(1)]
         assert rows.take_back("ann", 50, 100) == 1
         assert [one.event_id for one in rows.unclassified(9)] == [event(1)]
         rows.classified(event(1), {"too_brief": 0.75, "none": 0.25}, 123, "spelling", 0.37)
         assert rows.unclassified(9) == []
+        assert rows.count_unclassified() == 0
     with store.reading() as rows:
         found = rows.feedback(event(1))
         assert (found.categories, found.classified_us, found.classified_by) == (
