@@ -29,7 +29,8 @@ HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
 _END_US = 2**62
 _TYPE = "behavioral_memory_"
-_FITTED = frozenset({"learned", "refused", "proposed"})
+# Outcomes of a batch that fitted a prior, whatever became of it.
+FITTED = frozenset({"learned", "refused", "proposed"})
 Figures = Sequence[HourFigure]
 
 
@@ -107,13 +108,13 @@ class Measuring:
         self, rows: BehavioralRows, report: behavioral_pb2.LearnReport, thumbs: Sequence[FeedbackRecord], at_us: int,
         seconds: float,
     ) -> None:  # fmt: skip
-        """A nightly batch that was just run; `thumbs` are those since the batch before."""
+        """A nightly batch that was just run; `thumbs`: since the last fit where it fitted, else since the batch before."""
         up = sum(one.reward > 0 for one in thumbs)
         values = {
             "thumbs": float(len(thumbs)), "skills": float(len({one.skill_id for one in thumbs})), "alpha": float(up),
             "beta": float(len(thumbs) - up), "seconds": seconds,
         }  # fmt: skip
-        if report.outcome in _FITTED:
+        if report.outcome in FITTED:
             # What waits for more thumbs is counted when it is learned from.
             for name, value in values.items():
                 rows.count_hour(_hour(at_us), "", f"batch_{name}", value)

@@ -16,7 +16,7 @@ from aico_memory.runtime.ports import Ports
 from aico_memory.stores.behavioral.port import BehavioralRows
 from services.behavioral.adjusting import position_of
 from services.behavioral.emitting import emit, emit_finished
-from services.behavioral.measuring import Measuring
+from services.behavioral.measuring import FITTED, Measuring
 from services.behavioral.nightly import run_batch
 from services.behavioral.proposing import propose
 from services.behavioral.refining import refine
@@ -62,7 +62,8 @@ class Nights:
         step = self._sorted(rows, event)
         if step.left:
             self._go_on(transaction, event, "", 0, 0)
-        thumbs = rows.feedback_since(position_of(rows))
+        fitted = position_of(rows)
+        seen = max(fitted, rows.batch_position())
         report = run_batch(
             rows, self._tastes, self._catalogue, self._settings, self._ports.settings.guardrails, event.event_id,
             event.occurred_us, self._ports.log,
@@ -73,6 +74,8 @@ class Nights:
         if left:
             told += f"; {left} people wait for the next night's proposals"
         emit_finished(transaction, event, told)
+        thumbs = rows.feedback_since(fitted if report.outcome in FITTED else seen)
+        rows.put_batch_position(rows.thumbs_since(seen)[1])
         self._measuring.learned(rows, report, thumbs, event.occurred_us, perf_counter() - started)
         return report
 

@@ -71,6 +71,11 @@ class LearningRows(Protocol):
     ) -> None:
         """Keep what its text says, and from which chance on that counts; it is sorted now."""
 
+    def batch_position(self) -> int:
+        """Up to which feedback the last nightly batch looked; 0 before the first one."""
+
+    def put_batch_position(self, position: int) -> None: ...
+
     def active_prior(self) -> PriorRecord | None:
         """The one that is used; None: the shipped one is."""
 

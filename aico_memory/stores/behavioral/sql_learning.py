@@ -86,6 +86,13 @@ class SqlLearningRows:
         row = (sql.packed_categories(categories), at_us, answered_by, threshold, event_id.bytes)
         self._connection.execute(sql.CLASSIFIED, row)
 
+    def batch_position(self) -> int:
+        row = self._connection.execute("SELECT position FROM batches").fetchone()
+        return 0 if row is None else int(row[0])
+
+    def put_batch_position(self, position: int) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO batches (id, position) VALUES (1, ?)", (position,))
+
     def active_prior(self) -> PriorRecord | None:
         row = self._connection.execute(f"SELECT {sql.PRIOR} FROM priors WHERE status = 'active'").fetchone()
         return None if row is None else _prior_of(row)

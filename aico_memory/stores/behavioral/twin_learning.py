@@ -55,6 +55,7 @@ class Tables:
     suggestions: dict[tuple[str, str], OpenSuggestion] = field(default_factory=dict)
     insights: dict[str, Insight] = field(default_factory=dict)
     adjustments: dict[str, Adjustment] = field(default_factory=dict)
+    batches: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> Tables:
         return Tables(*(dict(getattr(self, one.name)) for one in fields(self)))
@@ -159,6 +160,12 @@ class MemoryLearningRows:
             standing, categories=dict(categories), classified_us=at_us, classified_by=answered_by, text_threshold=threshold
         )
         self._tables.feedback[event_id] = after
+
+    def batch_position(self) -> int:
+        return self._tables.batches.get(1, 0)
+
+    def put_batch_position(self, position: int) -> None:
+        self._tables.batches[1] = position
 
     def active_prior(self) -> PriorRecord | None:
         return next((one for one in self._tables.priors.values() if one.status == "active"), None)

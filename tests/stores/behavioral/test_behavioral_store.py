@@ -327,3 +327,9 @@ def test_no_turn_of_a_conversation_that_still_stands_is_given_twice(store):
         )
     write(store, lambda rows: rows.delete_selections("ann", "r1", 0))
     assert read(store, lambda rows: rows.next_turn("ann", "c1")) == 4
+
+
+def test_the_position_of_the_last_batch_is_kept(store):
+    assert read(store, lambda rows: rows.batch_position()) == 0
+    write(store, lambda rows: rows.put_batch_position(3), lambda rows: rows.put_batch_position(7))
+    assert read(store, lambda rows: rows.batch_position()) == 7

@@ -138,6 +138,23 @@ def test_a_nightly_batch_tells_what_it_learned_from(worker):
     assert query(worker, "thompson_sampling")[0]["thumbs"] == 21
 
 
+def test_a_batch_that_fits_nothing_tells_the_thumbs_since_the_batch_before(worker):
+    teach(worker, 2, 1)
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    worker.feedback("concise_response", -1)
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    told = worker.log.of("thompson_sampling")
+    assert [(one["outcome"], one["trajectories"]) for one in told] == [(told[0]["outcome"], number) for number in (3, 0, 1)]
+    assert told[0]["outcome"] not in ("learned", "refused", "proposed")
+    # A fit is of all that waited for it.
+    for person in range(7):
+        worker.consent(f"p{person}")
+        teach(worker, 2, 1, f"p{person}")
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    assert worker.log.of("thompson_sampling")[-1]["trajectories"] == 25
+
+
 @given(st.lists(st.floats(0.001, 50_000), min_size=1, max_size=300))
 def test_a_percentile_is_at_most_a_bin_above_the_true_one(times):
     figures = [HourFigure(0, "", metrics.bin_of("selection_ms", one), 1, one, one) for one in times]
