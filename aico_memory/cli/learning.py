@@ -12,10 +12,12 @@ import typer
 from aico_memory.cli.app import app, command
 from aico_memory.cli.behavior import PANEL
 from aico_memory.cli.face import face_of
+from aico_memory.cli.files import Force, require_free
 from aico_memory.cli.memory import User
 from aico_memory.client.paging import MAX_LISTED
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.errors import InvalidMessage
+from aico_memory.vault.permissions import replace_private
 
 SkillId = Annotated[str, typer.Argument(help="The skill.")]
 
@@ -172,14 +174,20 @@ def behavior_export(
     context: typer.Context,
     user: User = "me",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the lines; without: printed.")] = None,
+    force: Force = False,
 ) -> None:
-    """Everything that is kept of a user's behaviour: skills, preferences, feedback, selections and their reasons."""
+    """Everything that is kept of a user's behaviour: skills, preferences, feedback, selections and their reasons.
+
+    Only you can read the file.
+    """
     face = face_of(context)
+    if output is not None:
+        require_free(output, force)
     with face.client() as client:
         found = client.export_behavior(user)
     lines = [json.dumps(line, sort_keys=True, ensure_ascii=False) for line in found]
     if output is not None:
-        output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        replace_private(output, "".join(f"{line}\n" for line in lines).encode())
         face.show({"lines": len(lines), "file": str(output)}, face.fields)
         return
     face.show(found, lambda _: face.write("\n".join(lines)))

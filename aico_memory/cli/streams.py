@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Exit, Face, face_of
+from aico_memory.cli.files import Force, require_free
 from aico_memory.cli.waiting import progress
 from aico_memory.contracts.recording import open_recording
 from aico_memory.contracts.v1 import recording_pb2
@@ -23,7 +24,6 @@ from aico_memory.runtime.divergence import Divergence, first_divergence
 from aico_memory.vault.permissions import replace_private
 
 PANEL = "Streams"
-Force = Annotated[bool, typer.Option("--force", help="Put it in place of a file that stands there.")]
 SPEED_HELP = "fast, original, step (Enter before each frame), or a factor of the original pace."
 
 
@@ -40,7 +40,7 @@ def record(
     from aico_memory.runtime.recorder import record_stream
 
     face = face_of(context)
-    _require_free(file, force)
+    require_free(file, force)
     stop = threading.Event()
     if follow:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -79,12 +79,6 @@ def play_file(face: Face, file: Path, speed: str = "fast") -> dict[str, Any]:
         step = _step(face) if speed == "step" else None
         player = Player(face.home, header, speed=_factor(speed), step=step, progressed=shown)
         return asdict(player.play(frames))
-
-
-def _require_free(path: Path, force: bool) -> None:
-    """InvalidMessage where a file stands there that nobody wants replaced; before anything is read."""
-    if path.exists() and not force:
-        raise InvalidMessage(f"{path} exists already", "Name another file, or replace it with --force.")
 
 
 def _factor(speed: str) -> float | None:
@@ -130,7 +124,7 @@ def export(
     """
     face = face_of(context)
     if output is not None:
-        _require_free(output, force)
+        require_free(output, force)
     lines = export_lines(face, user)
     text = "\n".join(lines) + "\n"
     if output is None:

@@ -55,6 +55,8 @@ class Learned(TypedDict):
     # Stored texts that were sorted into categories, and how many of them moved a preference.
     classified: int
     moved_by_text: int
+    # Texts that are sorted after this answer.
+    texts_left: int
     detail: str
 
 
@@ -125,6 +127,7 @@ class LearningVerbs(SelectionVerbs):
             "proposals": report.proposals,
             "classified": report.classified,
             "moved_by_text": report.moved_by_text,
+            "texts_left": report.texts_left,
             "detail": report.detail,
         }
 
@@ -259,15 +262,23 @@ class LearningVerbs(SelectionVerbs):
         """A ready-made query over what selection and learning did; rows of named figures.
 
         accuracy (by hour and skill), slow_skills, adaptation (by user), exploration (against exploitation, by hour),
-        aggregate, performance (percentiles in ms, bytes a user) or thompson_sampling (nightly batches).
+        aggregate, performance (percentiles in ms, bytes a user) or thompson_sampling (nightly batches). Skills of people's own
+        are counted together, as "own".
         """
         request = behavioral_pb2.BehaviorMetricsRequest(
             query=checked_text(query, "query", 32), from_us=moment_us(since, "since"), until_us=moment_us(until, "until"),
             limit=checked_or_configured(limit, "limit", _MOST_ROWS),
         )  # fmt: skip
-        answer = await self._session.ask(request, "")
+        told: list[behavioral_pb2.MetricRow] = []
+        left = 1
+        while left:
+            answer = await self._session.ask(request, "")
+            told += answer.rows
+            # An answer without rows goes nowhere, whatever it says is left.
+            left = answer.left if answer.rows else 0
+            request.after, request.limit = len(told), left if request.limit else 0
         rows = []
-        for one in answer.rows:
+        for one in told:
             named: dict[str, Any] = {"hour": datetime.fromtimestamp(one.hour_us / 1e6, UTC).isoformat()} if one.hour_us else {}
             named |= {"skill_id": one.skill_id} if one.skill_id else {}
             named |= {"user_id": one.user_id} if one.user_id else {}
@@ -275,9 +286,15 @@ class LearningVerbs(SelectionVerbs):
         return rows
 
     async def behavior_figures(self, since: Moment = None, until: Moment = None) -> list[dict[str, Any]]:
-        """Selections, explorations and thumbs by the hour and skill; no person is named."""
+        """Selections, explorations and thumbs by the hour and skill; own skills are "own", no person is named."""
         request = behavioral_pb2.BehaviorFiguresRequest(from_us=moment_us(since, "since"), until_us=moment_us(until, "until"))
-        answer = await self._session.ask(request, "")
+        found: list[behavioral_pb2.BehaviorFigure] = []
+        while True:
+            answer = await self._session.ask(request, "")
+            found += answer.figures
+            if answer.next_us <= request.from_us:
+                break
+            request.from_us = answer.next_us
         return [
             {
                 "hour": datetime.fromtimestamp(one.hour_us / 1e6, UTC).isoformat(),
@@ -287,7 +304,7 @@ class LearningVerbs(SelectionVerbs):
                 "total": one.total,
                 "largest": one.largest,
             }
-            for one in answer.figures
+            for one in found
         ]
 
 

@@ -195,7 +195,8 @@ class OutcomeVerbs:
     async def delete_outcomes(self, user_id: str, ids: Sequence[str] = (), everything: bool = False) -> dict[str, int]:
         """Delete outcomes and what the profile learned from them, or open suggestions; with `everything` all, and the profile.
 
-        NotFound where the user has none of an id; nothing is deleted then.
+        `ids` are those of outcomes or suggestions; one that an outcome has names that outcome alone. NotFound where the user
+        has none of an id; nothing is deleted then. Numbers of deleted outcomes are not given again.
         """
         user = self._session.user(user_id)
         named = _texts(ids, "ids")

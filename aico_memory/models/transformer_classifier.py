@@ -27,7 +27,12 @@ class TransformerClassifier:
     """One configured model; loading it brings torch into this process."""
 
     def __init__(self, task: str, model: str) -> None:
-        weights = find_configured(model)
+        mend = f"Fetch it on a machine with a hub (`hf download {model}`), name a folder as models.{task}_model, or set "
+        mend += f"models.{task}_classifier to embedded."
+        try:
+            weights = find_configured(model)
+        except ModelUnavailable as missing:
+            raise ModelUnavailable(missing.detail, mend) from missing
         self._name = model
         self._lock = threading.Lock()
         try:
@@ -41,7 +46,7 @@ class TransformerClassifier:
             self._model: Any = AutoModelForSequenceClassification.from_pretrained(str(weights.folder), local_files_only=True)
             self._model.eval()
         except (ImportError, OSError, RuntimeError, ValueError) as error:
-            raise ModelUnavailable(f"{model} cannot be loaded from {weights.folder}: {error}") from error
+            raise ModelUnavailable(f"{model} cannot be loaded from {weights.folder}: {error}", mend) from error
 
     def judge(self, text: str, language: str, vector: npt.NDArray[np.float32] | None) -> Judgement:
         """The most probable label; probabilities of names that mean the same are added."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from aico_memory.clock import is_zone
 from aico_memory.settings.outcomes import OutcomeSettings
 from aico_memory.settings.section import Section
 
@@ -255,5 +256,13 @@ class BehavioralSettings(Section):
         730,
         ge=1,
         le=36_500,
-        description="Selections without a trajectory and the course of confidence are deleted after so many days; thumbs stay.",
+        description="Selections without a trajectory, the course of confidence and hourly figures are deleted after so many "
+        "days; thumbs stay.",
     )
+
+    @field_validator("zone")
+    @classmethod
+    def _zone_is_known(cls, name: str) -> str:
+        if not is_zone(name):
+            raise ValueError(f"{name!r} is no IANA zone that this machine knows; for example Europe/Zurich")
+        return name

@@ -9,6 +9,7 @@ from pydantic import Field
 from aico_memory.settings.section import Section
 
 Classifier = Literal["embedded", "transformer"]
+_WHO = "transformer: the one below where its weights are at hand, else embedded all the same, and status says why."
 
 
 class ModelSettings(Section):
@@ -63,8 +64,8 @@ class ModelSettings(Section):
     query_cache_seconds: float = Field(default=1800.0, ge=0, le=86_400, description="Seconds a query embedding lives.")
     document_cache_entries: int = Field(default=0, ge=0, le=1_000_000, description="Document embeddings kept; 0: none.")
     document_cache_seconds: float = Field(default=300.0, ge=0, le=86_400, description="Seconds a document embedding lives.")
-    intent_classifier: Classifier = Field(default="embedded", description="Who answers for intent.")
-    sentiment_classifier: Classifier = Field(default="embedded", description="Who answers for sentiment.")
+    intent_classifier: Classifier = Field(default="embedded", description=f"Who answers for intent. {_WHO}")
+    sentiment_classifier: Classifier = Field(default="embedded", description=f"Who answers for sentiment. {_WHO}")
     intent_model: str = Field(default="xlm-roberta-base", description="Transformer for intent; its labels must be intents.")
     sentiment_model: str = Field(
         default="nlptown/bert-base-multilingual-uncased-sentiment", description="Transformer for sentiment."

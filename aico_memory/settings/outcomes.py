@@ -44,7 +44,7 @@ class OutcomeSettings(Section):
         100, ge=1, le=100_000, description="Whole outcomes of a user beyond which old ones are compacted at once."
     )
     compact_bytes: int = Field(
-        262_144, ge=1000, description="Stored bytes of a user's outcomes beyond which old ones are compacted at once."
+        262_144, ge=1000, description="Stored bytes of a user's whole outcomes beyond which old ones are compacted at once."
     )
     keep_days: int = Field(30, ge=0, le=3650, description="Outcomes younger than so many days stay whole.")
     open_days: int = Field(14, ge=1, le=3650, description="Days after which a suggestion without an answer has expired.")

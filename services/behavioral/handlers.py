@@ -34,7 +34,7 @@ from services.behavioral.adjusting import PriorRules
 from services.behavioral.advisor import desk as advisor
 from services.behavioral.consenting import consent
 from services.behavioral.editing import edit
-from services.behavioral.emitting import audit, emit, emit_finished
+from services.behavioral.emitting import audit, emit
 from services.behavioral.export import export_page
 from services.behavioral.feedback import LearningRules, answer_of, judge
 from services.behavioral.figures import (
@@ -61,6 +61,7 @@ from services.behavioral.standing import change_skill, own_message
 from services.behavioral.stating import state
 from services.behavioral.tastes import Tastes
 from services.behavioral.texts import FeedbackTexts
+from services.behavioral.tidying import clean_up
 from services.behavioral.undoing import undo
 
 FEEDBACK = topic_of(behavioral_pb2.FeedbackEvent).name
@@ -76,7 +77,6 @@ POLICY_EVALUATION = topic_of(behavioral_pb2.PolicyEvaluationRequest).name
 TREND = topic_of(temporal_pb2.BehaviorTrendRequest).name
 ADJUSTMENTS = topic_of(guardrails_pb2.BehavioralAdjustmentsRequest).name
 ADJUST = topic_of(guardrails_pb2.BehavioralAdjustmentDecision).name
-DAY_US = 86_400_000_000
 
 # What is answered instead of retried: the request itself is at fault.
 _REFUSALS = (InvalidMessage, NotFound, RefusedTransition)
@@ -109,9 +109,9 @@ class BehavioralHandlers(Handlers):
         weights = trigger_weights(settings.trigger)
         self.state = store.state
         self._desk = advisor.Desk(ports, store)
-        self._measuring = Measuring(store, settings.metrics, ports.clock, ports.log)
+        self._measuring = Measuring(store, catalogue, settings.metrics, ports.clock, ports.log, ports.settings.bus.reply_bytes)
         self._commands: dict[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
-            CONSENT: consent,
+            CONSENT: self._desk.counting(consent),
             UNDO: self._undo,
             DELETE_SELECTIONS: delete_selections,
             EDIT: self._edit,
@@ -180,7 +180,7 @@ class BehavioralHandlers(Handlers):
                 self._nights.classify(transaction, rows, event)
                 return
             else:
-                self._clean_up(transaction, rows, event)
+                clean_up(transaction, rows, event, self._settings, self._catalogue)
                 return
         except _REFUSALS as refusal:
             answer = refusal
@@ -283,15 +283,6 @@ class BehavioralHandlers(Handlers):
             emit(transaction, event, told, f"{ARCHIVED}/{skill_id}")
         if least:
             emit(transaction, event, audit(event, "skills_archived", {"skills": least}), "pressure")
-
-    def _clean_up(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> None:
-        now_us = event.message.planned_at_us or event.occurred_us
-        deleted = rows.delete_archived(now_us - self._settings.delete_days * DAY_US)
-        archived = rows.archive_trajectories(now_us - self._settings.archive_days * DAY_US, now_us)
-        old, changes = rows.forget_history(now_us - self._settings.history_days * DAY_US)
-        told = f"{archived} trajectories archived, {deleted} deleted"
-        told += f"; {old} selections and {changes} changes deleted" if old or changes else ""
-        emit_finished(transaction, event, told)
 
     def _undo(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         library = self._settings.library

@@ -15,7 +15,9 @@ from aico_memory.domain.behavioral import metrics
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.metrics import Row
 from aico_memory.domain.behavioral.records import FeedbackRecord, HourFigure, SelectionRecord
+from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.errors import InvalidMessage
+from aico_memory.runtime.paging import fitting
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.behavioral import MetricsSettings
 from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
@@ -27,15 +29,21 @@ HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
 _END_US = 2**62
 _TYPE = "behavioral_memory_"
-_FITTED = frozenset({"learned", "refused", "proposed"})
+# Outcomes of a batch that fitted a prior, whatever became of it.
+FITTED = frozenset({"learned", "refused", "proposed"})
 Figures = Sequence[HourFigure]
 
 
 class Measuring:
     """Counting in the consumer's thread; questions in others."""
 
-    def __init__(self, store: BehavioralStore, settings: MetricsSettings, clock: Clock, log: FilteringBoundLogger) -> None:
+    def __init__(
+        self, store: BehavioralStore, catalogue: Catalogue, settings: MetricsSettings, clock: Clock, log: FilteringBoundLogger,
+        most_bytes: int,
+    ) -> None:  # fmt: skip
         self._store = store
+        self._catalogue = catalogue
+        self._most_bytes = most_bytes
         self._settings = settings
         self._clock = clock
         self._log = log
@@ -46,7 +54,7 @@ class Measuring:
             "slow_skills": lambda rows, start, end: metrics.slow_skills(_figures(rows, start, end)),
             "exploration": lambda rows, start, end: metrics.exploration(_figures(rows, start, end)),
             "thompson_sampling": lambda rows, start, end: metrics.batches(_figures(rows, start, end)),
-            "adaptation": lambda rows, start, end: self._adaptation(rows),
+            "adaptation": lambda rows, start, end: self._adaptation(rows, rows.taught_users(), start, end),
             "aggregate": lambda rows, start, end: [self._aggregate(rows, start, end)],
             "performance": lambda rows, start, end: [self._performance(rows, start, end)],
         }
@@ -68,10 +76,10 @@ class Measuring:
     def selected(self, rows: BehavioralRows, record: SelectionRecord, ms: float, context_ms: float, candidates: int) -> None:
         """A selection that was just made; times in ms."""
         if record.skill_id:
-            hour_us = _hour(record.at_us)
+            hour_us, skill_id = _hour(record.at_us), self._counted_as(record.skill_id)
             what = metrics.EXPLORED if record.is_exploration else metrics.SELECTED
-            rows.count_hour(hour_us, record.skill_id, what, record.confidence)
-            rows.count_hour(hour_us, record.skill_id, metrics.SELECTION_MS, ms)
+            rows.count_hour(hour_us, skill_id, what, record.confidence)
+            rows.count_hour(hour_us, skill_id, metrics.SELECTION_MS, ms)
             rows.count_hour(hour_us, "", metrics.bin_of(metrics.SELECTION_MS, ms), ms)
             rows.count_hour(hour_us, "", metrics.bin_of(metrics.CONTEXT_MS, context_ms), context_ms)
         self._tell(
@@ -83,11 +91,11 @@ class Measuring:
     def judged(self, rows: BehavioralRows, record: FeedbackRecord, old_confidence: float, state: SkillState) -> None:
         """A feedback event that was just applied; `state` of the skill after it."""
         if record.skill_updated and record.reward:
-            hour_us, up = _hour(record.at_us), record.reward > 0
-            rows.count_hour(hour_us, record.skill_id, metrics.POSITIVE if up else metrics.NEGATIVE, 1.0)
+            hour_us, skill_id, up = _hour(record.at_us), self._counted_as(record.skill_id), record.reward > 0
+            rows.count_hour(hour_us, skill_id, metrics.POSITIVE if up else metrics.NEGATIVE, 1.0)
             if record.is_exploration:
                 what = metrics.EXPLORED_POSITIVE if up else metrics.EXPLORED_NEGATIVE
-                rows.count_hour(hour_us, record.skill_id, what, 1.0)
+                rows.count_hour(hour_us, skill_id, what, 1.0)
         uses = max(state.uses, 1)
         self._tell(
             "judged", metric_type=f"{_TYPE}feedback", user=record.user, skill=record.skill_id, reward=record.reward,
@@ -100,13 +108,13 @@ class Measuring:
         self, rows: BehavioralRows, report: behavioral_pb2.LearnReport, thumbs: Sequence[FeedbackRecord], at_us: int,
         seconds: float,
     ) -> None:  # fmt: skip
-        """A nightly batch that was just run; `thumbs` are those since the batch before."""
+        """A nightly batch that was just run; `thumbs`: since the last fit where it fitted, else since the batch before."""
         up = sum(one.reward > 0 for one in thumbs)
         values = {
             "thumbs": float(len(thumbs)), "skills": float(len({one.skill_id for one in thumbs})), "alpha": float(up),
             "beta": float(len(thumbs) - up), "seconds": seconds,
         }  # fmt: skip
-        if report.outcome in _FITTED:
+        if report.outcome in FITTED:
             # What waits for more thumbs is counted when it is learned from.
             for name, value in values.items():
                 rows.count_hour(_hour(at_us), "", f"batch_{name}", value)
@@ -139,17 +147,21 @@ class Measuring:
             raise InvalidMessage(f"There is no query {request.query!r}", f"There are {', '.join(sorted(self._queries))}.")
         with self._store.reading() as rows:
             found = query(rows, request.from_us, request.until_us or _END_US)
-        answer = behavioral_pb2.BehaviorMetrics(query=request.query)
-        for row in found[: request.limit or len(found)]:
-            answer.rows.add(hour_us=row.hour_us, skill_id=row.skill_id, user_id=row.user, values=row.values)
-        return answer
+        wanted = found[request.after :][: request.limit or len(found)]
+        return fitting(lambda lines: _page(request.query, wanted, lines), max(len(wanted), 1), self._most_bytes)
 
-    def _adaptation(self, rows: BehavioralRows, users: Sequence[str] | None = None) -> list[Row]:
+    def _counted_as(self, skill_id: str) -> str:
+        return skill_id if skill_id in self._catalogue else metrics.OWN
+
+    def _adaptation(self, rows: BehavioralRows, users: Sequence[str], start_us: int = 0, end_us: int = _END_US) -> list[Row]:
+        """By user, of the thumbs given in [start, end); who gave none then is left out."""
         found = []
-        for user in rows.taught_users() if users is None else users:
-            thumbs = [one.reward for one in rows.feedback_of(user) if one.skill_updated and one.undone_us is None]
-            values = metrics.adaptation(thumbs, self._settings.window, self._settings.goal)
-            found.append(Row(user=user, values=values))
+        for user in users:
+            given = [one for one in rows.feedback_of(user) if one.skill_updated and one.undone_us is None]
+            thumbs = [one.reward for one in given if start_us <= one.at_us < end_us]
+            if thumbs:
+                values = metrics.adaptation(thumbs, self._settings.window, self._settings.goal)
+                found.append(Row(user=user, values=values))
         return found
 
     def _aggregate(self, rows: BehavioralRows, start_us: int, end_us: int) -> Row:
@@ -166,13 +178,18 @@ class Measuring:
         values: dict[str, float] = {}
         for what in (metrics.SELECTION_MS, metrics.CONTEXT_MS):
             values |= {f"{what}_{name}": value for name, value in metrics.percentiles(what, figures).items()}
-        sizes = sorted(
-            rows.size_of(user) + rows.whole_outcomes(user)[1] for user in rows.taught_users()[: self._settings.people]
-        )
+        sizes = sorted(rows.size_of(user) + rows.outcome_bytes(user) for user in rows.taught_users()[: self._settings.people])
         if sizes:
             values["bytes_per_user"] = sum(sizes) / len(sizes)
             values["bytes_per_user_largest"] = float(sizes[-1])
         return Row(values=values)
+
+
+def _page(query: str, found: Sequence[Row], limit: int) -> behavioral_pb2.BehaviorMetrics:
+    answer = behavioral_pb2.BehaviorMetrics(query=query, left=max(len(found) - limit, 0))
+    for row in found[:limit]:
+        answer.rows.add(hour_us=row.hour_us, skill_id=row.skill_id, user_id=row.user, values=row.values)
+    return answer
 
 
 def _figures(rows: BehavioralRows, start_us: int, end_us: int) -> Figures:

@@ -16,7 +16,7 @@ from aico_memory.runtime.ports import Ports
 from aico_memory.stores.behavioral.port import BehavioralRows
 from services.behavioral.adjusting import position_of
 from services.behavioral.emitting import emit, emit_finished
-from services.behavioral.measuring import Measuring
+from services.behavioral.measuring import FITTED, Measuring
 from services.behavioral.nightly import run_batch
 from services.behavioral.proposing import propose
 from services.behavioral.refining import refine
@@ -51,7 +51,7 @@ class Nights:
         """One step; where texts are left the next one follows as an event of its own, so that people are served between."""
         step = self._sorted(rows, event)
         classified, moved = event.message.classified + step.classified, event.message.moved + step.moved
-        if step.unfinished:
+        if step.left:
             self._go_on(transaction, event, event.message.firing_id, classified, moved)
         else:
             emit_finished(transaction, event, f"{classified} texts sorted, {moved} moved a preference")
@@ -60,19 +60,22 @@ class Nights:
         """The nightly batch: texts that wait, reasons, the common prior, proposals."""
         started = perf_counter()
         step = self._sorted(rows, event)
-        if step.unfinished:
+        if step.left:
             self._go_on(transaction, event, "", 0, 0)
-        thumbs = rows.feedback_since(position_of(rows))
+        fitted = position_of(rows)
+        seen = max(fitted, rows.batch_position())
         report = run_batch(
             rows, self._tastes, self._catalogue, self._settings, self._ports.settings.guardrails, event.event_id,
             event.occurred_us, self._ports.log,
         )  # fmt: skip
-        report.classified, report.moved_by_text = step.classified, step.moved
+        report.classified, report.moved_by_text, report.texts_left = step.classified, step.moved, step.left
         report.proposals, left = self._proposed(rows, event, started + self._settings.night_minutes * 60)
         told = f"{report.outcome}: {report.people} people, {report.thumbs} thumbs, {report.signals} signals"
         if left:
             told += f"; {left} people wait for the next night's proposals"
         emit_finished(transaction, event, told)
+        thumbs = rows.feedback_since(fitted if report.outcome in FITTED else seen)
+        rows.put_batch_position(rows.thumbs_since(seen)[1])
         self._measuring.learned(rows, report, thumbs, event.occurred_us, perf_counter() - started)
         return report
 
@@ -101,7 +104,7 @@ class Nights:
     def _sorted(self, rows: BehavioralRows, event: Event) -> Step:
         step = self._texts.step(rows, self._catalogue, self._settings.library.signal_step, event)
         if step.classified:
-            self._ports.log.info("texts sorted", texts=step.classified, moved=step.moved, unfinished=step.unfinished)
+            self._ports.log.info("texts sorted", texts=step.classified, moved=step.moved, left=step.left)
         return step
 
     def _go_on(self, transaction: ConsumerTransaction, event: Event, firing_id: str, classified: int, moved: int) -> None:

@@ -20,7 +20,7 @@ from aico_memory.domain.behavioral.records import APPLIED, FeedbackRecord
 from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.skill import Catalogue, Skill
 from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound, WrongKey
-from aico_memory.runtime.paging import fitting
+from aico_memory.runtime.paging import fitting, half_of
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.behavioral import BehavioralSettings
 from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
@@ -244,14 +244,18 @@ class Questions:
         return behavioral_pb2.BehaviorExport(lines=page.lines, next=page.next)
 
     def _figures(self, event: Event, ports: Ports) -> Message:
-        answer = behavioral_pb2.BehaviorFigures()
+        answer, size, last_us = behavioral_pb2.BehaviorFigures(), 0, 0
         until = event.message.until_us or 2**62
         with self._store.reading() as rows:
             for one in rows.hours(event.message.from_us, until):
-                answer.figures.add(
+                if size > half_of(self._most_bytes) and one.hour_us > last_us:
+                    answer.next_us = one.hour_us
+                    break
+                figure = answer.figures.add(
                     hour_us=one.hour_us, skill_id=one.skill_id, what=one.what, count=one.count, total=one.total,
                     largest=one.largest,
                 )  # fmt: skip
+                size, last_us = size + figure.ByteSize(), one.hour_us
         return answer
 
 

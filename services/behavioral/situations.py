@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
+from datetime import UTC
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -307,9 +308,8 @@ class Situations:
         if message.time_of_day:
             sources["time_of_day"] = CALLER
             return checked_time_of_day(message.time_of_day)
-        zone, name = _zone(message.zone), message.zone
-        if zone is None:
-            zone, name = _zone(self._settings.zone), self._settings.zone
+        named = ((_zone(name), name) for name in (message.zone, self._settings.zone))
+        zone, name = next(((zone, name) for zone, name in named if zone is not None), (UTC, "UTC"))
         moment = from_us(message.timestamp or event.occurred_us)
         sources["time_of_day"] = f"clock({name})"
         return part_of_day(moment.astimezone(zone).hour)

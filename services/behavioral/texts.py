@@ -54,11 +54,11 @@ class _Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one step of a night did, and whether texts are left."""
+    """What one step of a night did, and how many texts are left."""
 
     classified: int = 0
     moved: int = 0
-    unfinished: bool = False
+    left: int = 0
 
 
 class FeedbackTexts:
@@ -115,7 +115,7 @@ class FeedbackTexts:
         ready = [one for one in pending if one.event_id in self._embedded]
         moved = sum(self._one(rows, record, catalogue, signal_step, event) for record in ready)
         self._embedded.clear()
-        return Step(len(ready), moved, bool(rows.unclassified(1)))
+        return Step(len(ready), moved, rows.count_unclassified())
 
     def _one(
         self, rows: BehavioralRows, record: FeedbackRecord, catalogue: Catalogue, signal_step: float, event: Event

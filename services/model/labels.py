@@ -13,7 +13,7 @@ from aico_memory.domain.formation.entities import Gazetteer, extract_entities
 from aico_memory.domain.formation.language import LanguageTable, guess_language
 from aico_memory.domain.language.detection import certain_language
 from aico_memory.domain.language.tables import PhraseTable
-from aico_memory.errors import AicoMemoryError, InvalidMessage
+from aico_memory.errors import AicoMemoryError, InvalidMessage, ModelUnavailable
 from aico_memory.log import get_logger
 from aico_memory.models.analysis import Classifier, EmbeddedClassifier
 from aico_memory.models.embedder import Embedder, Vectors
@@ -30,8 +30,13 @@ log = get_logger(__name__)
 class Labels:
     """Intent, sentiment, language and entities of a text."""
 
-    def __init__(self, classifiers: Mapping[str, Classifier], words: LanguageTable, gazetteer: Gazetteer) -> None:
+    def __init__(
+        self, classifiers: Mapping[str, Classifier], words: LanguageTable, gazetteer: Gazetteer,
+        instead: Mapping[str, ModelUnavailable] | None = None,
+    ) -> None:  # fmt: skip
         self._classifiers = classifiers
+        # Task to why its configured transformer does not answer.
+        self._instead = instead or {}
         self._words = words
         self._gazetteer = gazetteer
         self._learner: threading.Thread | None = None
@@ -85,12 +90,14 @@ class Labels:
                 judgement = classifier.judge(text, language, vector if spoken else None)
                 label = answer.intent if task == "intent" else answer.sentiment
                 label.name, label.score = judgement.label, judgement.score
-                answer.answered_by.append(f"{task}={judgement.answered_by}")
+                told = "; the configured transformer is not at hand" if task in self._instead else ""
+                answer.answered_by.append(f"{task}={judgement.answered_by}{told}")
         return answer
 
     def as_status(self) -> dict[str, str]:
-        """Task to the kind of classifier that answers."""
-        return {task: type(classifier).__name__ for task, classifier in self._classifiers.items()}
+        """Task to the kind of classifier that answers, and why it does where another one is configured."""
+        kinds = {task: type(classifier).__name__ for task, classifier in self._classifiers.items()}
+        return kinds | {task: f"{kinds[task]}: {why.detail}. {why.mend}" for task, why in self._instead.items()}
 
     def close(self) -> None:
         """Wait for the background thread; its work is refused by the closed queue."""
@@ -99,14 +106,23 @@ class Labels:
 
 
 def load_labels(settings: ModelSettings, tables: Mapping[str, PhraseTable], home: Home) -> Labels:
-    """The classifiers of these settings; ModelUnavailable at once where a configured transformer is not at hand."""
+    """The classifiers of these settings. Where a configured transformer is not at hand, the embedded classifier answers for
+    its task and says so: vectors and the other labels do not hang on it.
+    """
     classifiers: dict[str, Classifier] = {}
+    instead: dict[str, ModelUnavailable] = {}
     for task, kind, model in (
         ("intent", settings.intent_classifier, settings.intent_model),
         ("sentiment", settings.sentiment_classifier, settings.sentiment_model),
     ):
-        classifiers[task] = TransformerClassifier(task, model) if kind == "transformer" else EmbeddedClassifier(task, tables)
-    return Labels(classifiers, load_function_words(home), load_gazetteer(home))
+        try:
+            classifiers[task] = (
+                TransformerClassifier(task, model) if kind == "transformer" else EmbeddedClassifier(task, tables)
+            )
+        except ModelUnavailable as missing:
+            log.warning("a configured transformer does not answer", task=task, reason=missing.detail, mend=missing.mend)
+            classifiers[task], instead[task] = EmbeddedClassifier(task, tables), missing
+    return Labels(classifiers, load_function_words(home), load_gazetteer(home), instead)
 
 
 def _entity(uri: str) -> model_pb2.Entity:

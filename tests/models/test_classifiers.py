@@ -12,6 +12,7 @@ from aico_memory.errors import InvalidMessage, ModelUnavailable
 from aico_memory.models.embedder import Embedder
 from aico_memory.models.language_tables import load_tables
 from aico_memory.models.transformer_classifier import TransformerClassifier, _own_labels
+from aico_memory.models.twin import HashedEmbedder
 from aico_memory.paths import Home
 from aico_memory.settings.models import ModelSettings
 from services.model.labels import Labels, load_labels
@@ -96,8 +97,27 @@ def test_a_greeting_is_casual_without_any_embedding(labels: Labels, loaded: tupl
 
 @pytest.mark.parametrize("task", ["intent", "sentiment"])
 def test_a_configured_transformer_without_weights_fails_at_once(task: str) -> None:
-    with pytest.raises(ModelUnavailable, match="not in the hub's local cache"):
+    with pytest.raises(ModelUnavailable, match="not in the hub's local cache") as raised:
         TransformerClassifier(task, "example-org/not-cached")
+    assert f"models.{task}_model" in raised.value.mend
+    assert "models.embedding" not in raised.value.mend
+
+
+def test_without_the_weights_of_a_configured_transformer_the_embedded_classifier_answers_and_says_so() -> None:
+    settings = ModelSettings(sentiment_classifier="transformer", sentiment_model="example-org/not-cached")
+    labels, embedder = load_labels(settings, load_tables(HOME), HOME), HashedEmbedder()
+    answer = labels.analyse(
+        "What a wonderful day, thank you!", ["intent", "sentiment"], lambda _: embedder.embed([""])[0], embedder
+    )
+    assert answer.sentiment.name == "positive"
+    assert list(answer.answered_by) == [
+        "intent=embedded (tables)",
+        "sentiment=embedded (tables); the configured transformer is not at hand",
+    ]
+    status = labels.as_status()
+    assert status["intent"] == "EmbeddedClassifier"
+    assert status["sentiment"].startswith("EmbeddedClassifier: example-org/not-cached is configured, but")
+    assert "models.sentiment_model" in status["sentiment"]
 
 
 def test_a_base_model_without_a_trained_head_is_refused() -> None:

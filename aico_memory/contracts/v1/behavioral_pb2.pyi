@@ -1176,6 +1176,7 @@ class LearnReport(_message.Message):
     PROPOSALS_FIELD_NUMBER: _builtins.int
     CLASSIFIED_FIELD_NUMBER: _builtins.int
     MOVED_BY_TEXT_FIELD_NUMBER: _builtins.int
+    TEXTS_LEFT_FIELD_NUMBER: _builtins.int
     outcome: _builtins.str
     """learned | proposed | refused | rolled_back | too_few_people | too_few_thumbs | nothing_new | switched_off"""
     people: _builtins.int
@@ -1192,6 +1193,8 @@ class LearnReport(_message.Message):
     classified: _builtins.int
     """Stored texts that were sorted into categories, and how many of them moved a preference."""
     moved_by_text: _builtins.int
+    texts_left: _builtins.int
+    """Texts that wait still: they are sorted after this answer, step by step."""
     def __init__(
         self,
         *,
@@ -1206,10 +1209,11 @@ class LearnReport(_message.Message):
         proposals: _builtins.int = ...,
         classified: _builtins.int = ...,
         moved_by_text: _builtins.int = ...,
+        texts_left: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["classified", b"classified", "detail", b"detail", "moved_by_text", b"moved_by_text", "outcome", b"outcome", "people", b"people", "prior", b"prior", "proposals", b"proposals", "signals", b"signals", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["classified", b"classified", "detail", b"detail", "moved_by_text", b"moved_by_text", "outcome", b"outcome", "people", b"people", "prior", b"prior", "proposals", b"proposals", "signals", b"signals", "texts_left", b"texts_left", "thumbs", b"thumbs", "value_after", b"value_after", "value_before", b"value_before"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1941,16 +1945,20 @@ class BehaviorFigures(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FIGURES_FIELD_NUMBER: _builtins.int
+    NEXT_US_FIELD_NUMBER: _builtins.int
+    next_us: _builtins.int
+    """Where one answer does not hold all: from which hour on the next question goes on; 0: these are all."""
     @_builtins.property
     def figures(self) -> _containers.RepeatedCompositeFieldContainer[Global___BehaviorFigure]: ...
     def __init__(
         self,
         *,
         figures: _abc.Iterable[Global___BehaviorFigure] | None = ...,
+        next_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["figures", b"figures", "next_us", b"next_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1966,12 +1974,15 @@ class BehaviorMetricsRequest(_message.Message):
     FROM_US_FIELD_NUMBER: _builtins.int
     UNTIL_US_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """accuracy | slow_skills | adaptation | exploration | aggregate | performance | thompson_sampling"""
     from_us: _builtins.int
     until_us: _builtins.int
     limit: _builtins.int
     """0: all."""
+    after: _builtins.int
+    """Rows that an answer before this one told."""
     def __init__(
         self,
         *,
@@ -1979,10 +1990,11 @@ class BehaviorMetricsRequest(_message.Message):
         from_us: _builtins.int = ...,
         until_us: _builtins.int = ...,
         limit: _builtins.int = ...,
+        after: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_us", b"from_us", "limit", b"limit", "query", b"query", "until_us", b"until_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "from_us", b"from_us", "limit", b"limit", "query", b"query", "until_us", b"until_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2046,7 +2058,10 @@ class BehaviorMetrics(_message.Message):
 
     QUERY_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
+    LEFT_FIELD_NUMBER: _builtins.int
     query: _builtins.str
+    left: _builtins.int
+    """Rows behind these that one answer does not hold."""
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___MetricRow]: ...
     def __init__(
@@ -2054,10 +2069,11 @@ class BehaviorMetrics(_message.Message):
         *,
         query: _builtins.str = ...,
         rows: _abc.Iterable[Global___MetricRow] | None = ...,
+        left: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["query", b"query", "rows", b"rows"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left", b"left", "query", b"query", "rows", b"rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

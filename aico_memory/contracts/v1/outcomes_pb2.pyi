@@ -733,10 +733,10 @@ class DeleteOutcomes(_message.Message):
     ALL_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     all: _builtins.bool
-    """Instead: all of them, with open suggestions and the profile."""
+    """Instead: all of them, with open suggestions and the profile, of which the last number stays."""
     @_builtins.property
     def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Ids of outcomes or suggestions, open ones too."""
+        """Ids of outcomes or suggestions, open ones too. What is the id of an outcome names that outcome alone."""
 
     def __init__(
         self,

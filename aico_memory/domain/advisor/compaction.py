@@ -10,9 +10,11 @@ from aico_memory.settings.outcomes import OutcomeSettings
 DAY_US = 86_400_000_000
 
 
-def is_due(whole: int, stored_bytes: int, figures: OutcomeSettings) -> bool:
-    """Whether a user's outcomes are looked through without waiting for the week."""
-    return whole > figures.compact_after or stored_bytes > figures.compact_bytes
+def is_due(whole: int, stored_bytes: int, oldest_us: int, before_us: int, figures: OutcomeSettings) -> bool:
+    """Whether a user's whole outcomes are looked through without waiting for the week: they are many or large, and the oldest
+    was decided before the time up to which they are compacted.
+    """
+    return oldest_us < before_us and (whole > figures.compact_after or stored_bytes > figures.compact_bytes)
 
 
 def border_us(now_us: int, figures: OutcomeSettings) -> int:

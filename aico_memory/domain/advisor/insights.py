@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from aico_memory.domain.advisor.outcome import is_name
@@ -59,6 +59,21 @@ def curate(people: Iterable[tuple[Profile, Sequence[Pattern]]], figures: Outcome
         if number >= figures.k
     ]
     return sorted(found, key=lambda insight: insight.insight_id)
+
+
+def shown_by(profile: Profile, patterns: Sequence[Pattern], figures: OutcomeSettings) -> frozenset[str]:
+    """The ids of the insights for which somebody with this profile counts, where they allow learning."""
+    rates = {_id(_RATE + name) for name, count in profile.types.items() if _counts(count, figures) and is_name(name)}
+    return frozenset(rates | {_id(_PATTERN + pattern.name) for pattern in patterns})
+
+
+def moved(insight: Insight, people: int, k: int) -> Insight | None:
+    """The insight with so many people more or fewer behind it; None below k. Its rate is that of the last curation."""
+    left = insight.people + people
+    if left < k:
+        return None
+    statement = insight.statement.replace(f" {insight.people} people", f" {left} people")
+    return replace(insight, people=left, statement=statement)
 
 
 def advice_of(insight: Insight, rules: PatternRules, reluctant_rate: float) -> str:

@@ -85,6 +85,16 @@ def words_of(name: str) -> list[str]:
     return [word for word in _SEPARATORS.split(name.casefold()) if word]
 
 
+def repeats(later: Outcome, standing: Outcome) -> bool:
+    """Whether a later outcome of a suggestion says no more than the one that stands. What it leaves empty says nothing; of a
+    compacted one nothing but type, value and outcome is known.
+    """
+    names = ("value",) if standing.compacted else ("value", "reason", "state_before", "state_after", "evidence", "tags")
+    return (later.type, later.outcome) == (standing.type, standing.outcome) and all(
+        getattr(later, name) in ("", (), getattr(standing, name)) for name in names
+    )
+
+
 def compacted(outcome: Outcome) -> Outcome:
     """What is kept of an old one: id, type, value, outcome and date."""
     return replace(

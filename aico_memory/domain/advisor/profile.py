@@ -136,7 +136,7 @@ class Profile:
 
 
 def updated(profile: Profile, outcome: Outcome, figures: ProfileSettings) -> Profile:
-    """The profile with one more outcome of another suggestion."""
+    """The profile with one more outcome of another suggestion, decided no earlier than the others."""
     before = profile.types.get(outcome.type, TypeCount())
     after = before.plus(outcome.outcome)
     engagement, acceptance, stability = profile.engagement, profile.acceptance, profile.stability
@@ -161,7 +161,8 @@ def updated(profile: Profile, outcome: Outcome, figures: ProfileSettings) -> Pro
 
 
 def folded(outcomes: Iterable[Outcome], figures: ProfileSettings, before: Profile | None = None) -> Profile:
-    """The profile of these outcomes in the order they were recorded; of a suggestion that was decided twice the latter counts.
+    """The profile of these outcomes in the order they were decided; of a suggestion that was decided twice what was recorded
+    last counts.
 
     From `before` only what no outcome tells is taken over: the last number and how far outcomes are compacted.
     """
@@ -169,7 +170,7 @@ def folded(outcomes: Iterable[Outcome], figures: ProfileSettings, before: Profil
     latest = {one.suggestion_id: one for one in ordered}
     known = before or Profile()
     profile = Profile(last_number=known.last_number, compacted_through_us=known.compacted_through_us)
-    for one in sorted(latest.values(), key=lambda found: found.number):
+    for one in sorted(latest.values(), key=lambda found: (found.decided_us, found.number)):
         profile = updated(profile, one, figures)
     return profile
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from aico_memory.domain.advisor.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +56,12 @@ class SealedProfile:
     user: str
     sealed: bytes
     updated_us: int
+
+
+AnyOutcome = TypeVar("AnyOutcome", Outcome, SealedOutcome)
+
+
+def named_by(wanted: str, outcomes: Sequence[AnyOutcome]) -> list[AnyOutcome]:
+    """The outcome of this id; where there is none, those of the suggestion of this id."""
+    found = [one for one in outcomes if f"o{one.number}" == wanted]
+    return found or [one for one in outcomes if one.suggestion_id == wanted]

@@ -18,6 +18,8 @@ EXPLORED_POSITIVE: Final = "exploration_positive"
 EXPLORED_NEGATIVE: Final = "exploration_negative"
 SELECTION_MS: Final = "selection_ms"
 CONTEXT_MS: Final = "context_ms"
+# What skills of people's own are counted as, all together: their ids may tell of whoever made them.
+OWN: Final = "own"
 BATCH = ("batch_thumbs", "batch_skills", "batch_alpha", "batch_beta", "batch_seconds")
 # Times are counted in bins whose upper ends grow by this factor from this one on, so a percentile is a tenth off at most.
 FIRST_MS, FACTOR = 0.05, 1.1

@@ -16,10 +16,9 @@ UPDATE outcomes SET created_us = ?, sealed_body = ?, compacted = 1, sealed_vecto
 WHERE user_id = ? AND number = ?
 """
 OUTCOME_USERS = "SELECT user_id FROM outcomes UNION SELECT user_id FROM outcome_profiles ORDER BY user_id"
-WHOLE_OUTCOMES = """
-SELECT coalesce(sum(compacted = 0), 0), coalesce(sum(64 + length(sealed_body) + coalesce(length(sealed_vector), 0)), 0)
-FROM outcomes WHERE user_id = ?
-"""
+_BYTES = "coalesce(sum(64 + length(sealed_body) + coalesce(length(sealed_vector), 0)), 0)"
+WHOLE_OUTCOMES = f"SELECT count(*), {_BYTES}, coalesce(min(decided_us), 0) FROM outcomes WHERE user_id = ? AND compacted = 0"
+OUTCOME_BYTES = f"SELECT {_BYTES} FROM outcomes WHERE user_id = ?"
 TO_EMBED = f"SELECT {OUTCOME} FROM outcomes WHERE sealed_vector IS NULL ORDER BY user_id, number LIMIT ?"
 OUTDATED = f"""
 SELECT {OUTCOME} FROM outcomes WHERE sealed_vector IS NULL OR fingerprint <> ? ORDER BY user_id, number LIMIT ?

@@ -107,7 +107,7 @@ class BehavioralRows(LearningRows, OutcomeRows, Protocol):
         """Raises where the event id stands already: an event has one effect."""
 
     def next_turn(self, user: str, conversation_id: str) -> int:
-        """1 + how many trajectories of this conversation stand."""
+        """1 + the latest turn of the trajectories of this conversation that stand."""
 
     def add_trajectory(self, trajectory: Trajectory) -> None: ...
 

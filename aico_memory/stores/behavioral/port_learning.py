@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from aico_memory.domain.behavioral.evidence import Cell, Wish
@@ -63,10 +63,18 @@ class LearningRows(Protocol):
     def unclassified(self, limit: int) -> list[FeedbackRecord]:
         """Feedback with a text that was not sorted yet, of people with consent, in the order it was applied."""
 
+    def count_unclassified(self) -> int:
+        """How many of them there are."""
+
     def classified(
         self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
     ) -> None:
         """Keep what its text says, and from which chance on that counts; it is sorted now."""
+
+    def batch_position(self) -> int:
+        """Up to which feedback the last nightly batch looked; 0 before the first one."""
+
+    def put_batch_position(self, position: int) -> None: ...
 
     def active_prior(self) -> PriorRecord | None:
         """The one that is used; None: the shipped one is."""
@@ -126,6 +134,12 @@ class LearningRows(Protocol):
 
     def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:
         """Add one value to a figure of an hour."""
+
+    def gather_hours(self, known: Collection[str], name: str) -> int:
+        """Count figures of skills that are not among the known ones under that name instead; how many there were."""
+
+    def forget_hours(self, before_us: int) -> int:
+        """Delete the figures of hours that began before that time; how many."""
 
     def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
         """Figures of [from, until), by hour, skill and name."""

@@ -33,8 +33,11 @@ class OutcomeRows(Protocol):
     def outcome_users(self) -> list[str]:
         """Whoever has outcomes or a profile, sorted."""
 
-    def whole_outcomes(self, user: str) -> tuple[int, int]:
-        """How many of a user's are not compacted, and the stored bytes of all."""
+    def whole_outcomes(self, user: str) -> tuple[int, int, int]:
+        """Of a user's that are not compacted: how many, their stored bytes, and when the oldest was decided (0: none)."""
+
+    def outcome_bytes(self, user: str) -> int:
+        """The stored bytes of all of a user's."""
 
     def outcome_vectors(self, user: str) -> list[SealedVector]:
         """Of those that were embedded, by number."""

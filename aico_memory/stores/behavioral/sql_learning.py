@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from secrets import token_bytes
 from typing import Any
 
@@ -77,11 +77,21 @@ class SqlLearningRows:
     def unclassified(self, limit: int) -> list[FeedbackRecord]:
         return [sql.feedback_of(row) for row in self._connection.execute(sql.UNCLASSIFIED, (limit,))]
 
+    def count_unclassified(self) -> int:
+        return int(self._connection.execute(sql.COUNT_UNCLASSIFIED).fetchone()[0])
+
     def classified(
         self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
     ) -> None:
         row = (sql.packed_categories(categories), at_us, answered_by, threshold, event_id.bytes)
         self._connection.execute(sql.CLASSIFIED, row)
+
+    def batch_position(self) -> int:
+        row = self._connection.execute("SELECT position FROM batches").fetchone()
+        return 0 if row is None else int(row[0])
+
+    def put_batch_position(self, position: int) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO batches (id, position) VALUES (1, ?)", (position,))
 
     def active_prior(self) -> PriorRecord | None:
         row = self._connection.execute(f"SELECT {sql.PRIOR} FROM priors WHERE status = 'active'").fetchone()
@@ -172,6 +182,14 @@ class SqlLearningRows:
 
     def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:
         self._connection.execute(sql.COUNT_HOUR, (hour_us, skill_id, what, value, value))
+
+    def gather_hours(self, known: Collection[str], name: str) -> int:
+        kept = json.dumps(sorted({*known, name}))
+        self._connection.execute(sql.GATHER_HOURS, (name, kept))
+        return self._connection.execute(sql.FORGET_GATHERED, (kept,)).rowcount
+
+    def forget_hours(self, before_us: int) -> int:
+        return self._connection.execute("DELETE FROM hours WHERE hour_us < ?", (before_us,)).rowcount
 
     def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
         for row in self._connection.execute(sql.HOURS, (from_us, until_us)):

@@ -45,9 +45,12 @@ class SqlOutcomeRows(SqlLearningRows):
     def outcome_users(self) -> list[str]:
         return [row[0] for row in self._connection.execute(sql.OUTCOME_USERS)]
 
-    def whole_outcomes(self, user: str) -> tuple[int, int]:
-        whole, size = self._connection.execute(sql.WHOLE_OUTCOMES, (user,)).fetchone()
-        return int(whole), int(size)
+    def whole_outcomes(self, user: str) -> tuple[int, int, int]:
+        whole, size, oldest_us = self._connection.execute(sql.WHOLE_OUTCOMES, (user,)).fetchone()
+        return int(whole), int(size), int(oldest_us)
+
+    def outcome_bytes(self, user: str) -> int:
+        return int(self._connection.execute(sql.OUTCOME_BYTES, (user,)).fetchone()[0])
 
     def outcome_vectors(self, user: str) -> list[SealedVector]:
         query = (

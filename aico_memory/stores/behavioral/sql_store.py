@@ -105,8 +105,8 @@ class SqlRows(SqlOutcomeRows):
         self._insert("feedback", sql.FEEDBACK, sql.feedback_row(record))
 
     def next_turn(self, user: str, conversation_id: str) -> int:
-        row = self._one("SELECT count(*) FROM trajectories WHERE user_id = ? AND conversation_id = ?", user, conversation_id)
-        return 1 + int(row[0])
+        row = self._one("SELECT max(turn) FROM trajectories WHERE user_id = ? AND conversation_id = ?", user, conversation_id)
+        return 1 + int(row[0] or 0)
 
     def add_trajectory(self, trajectory: Trajectory) -> None:
         self._insert("trajectories", sql.TRAJECTORY, sql.trajectory_row(trajectory))

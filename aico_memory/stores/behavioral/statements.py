@@ -134,12 +134,12 @@ WHERE signalled_us IS NULL AND undone_us IS NULL AND reason <> '' AND reward <> 
     AND user_id IN (SELECT user_id FROM users WHERE behavioral = 1)
 ORDER BY position LIMIT ?
 """
-UNCLASSIFIED = f"""
-SELECT {FEEDBACK} FROM feedback
-WHERE sealed_text IS NOT NULL AND categories IS NULL AND undone_us IS NULL
+_UNCLASSIFIED = """
+FROM feedback WHERE sealed_text IS NOT NULL AND categories IS NULL AND undone_us IS NULL
     AND user_id IN (SELECT user_id FROM users WHERE behavioral = 1)
-ORDER BY position LIMIT ?
 """
+UNCLASSIFIED = f"SELECT {FEEDBACK} {_UNCLASSIFIED} ORDER BY position LIMIT ?"
+COUNT_UNCLASSIFIED = f"SELECT count(*) {_UNCLASSIFIED}"
 CLASSIFIED = "UPDATE feedback SET categories = ?, classified_us = ?, classified_by = ?, text_threshold = ? WHERE event_id = ?"
 PUT_STATED = "INSERT OR REPLACE INTO stated_styles (user_id, dimensions) VALUES (?, ?)"
 # Bytes of one row beside its texts and vectors.
@@ -181,6 +181,14 @@ HOURS = """
 SELECT hour_us, skill_id, what, count, total, largest FROM hours WHERE hour_us >= ? AND hour_us < ?
 ORDER BY hour_us, skill_id, what
 """
+GATHER_HOURS = """
+INSERT INTO hours (hour_us, skill_id, what, count, total, largest)
+SELECT hour_us, ?, what, sum(count), sum(total), max(largest) FROM hours
+WHERE skill_id NOT IN (SELECT value FROM json_each(?)) GROUP BY hour_us, what
+ON CONFLICT (hour_us, skill_id, what) DO UPDATE SET
+    count = count + excluded.count, total = total + excluded.total, largest = max(largest, excluded.largest)
+"""
+FORGET_GATHERED = "DELETE FROM hours WHERE skill_id NOT IN (SELECT value FROM json_each(?))"
 FORGET_SELECTIONS = """
 DELETE FROM selections WHERE at_us < ? AND NOT EXISTS (
     SELECT 1 FROM trajectories WHERE trajectories.user_id = selections.user_id

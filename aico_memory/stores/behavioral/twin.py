@@ -101,7 +101,8 @@ class MemoryRows(MemoryOutcomeRows):
 
     def next_turn(self, user: str, conversation_id: str) -> int:
         rows = self._tables.trajectories.values()
-        return 1 + sum((one.user, one.conversation_id) == (user, conversation_id) for one in rows)
+        here = (one.turn for one in rows if (one.user, one.conversation_id) == (user, conversation_id))
+        return 1 + max(here, default=0)
 
     def add_trajectory(self, trajectory: Trajectory) -> None:
         _add(self._tables.trajectories, (trajectory.user, trajectory.request_id), trajectory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from secrets import token_bytes
 
@@ -55,6 +55,7 @@ class Tables:
     suggestions: dict[tuple[str, str], OpenSuggestion] = field(default_factory=dict)
     insights: dict[str, Insight] = field(default_factory=dict)
     adjustments: dict[str, Adjustment] = field(default_factory=dict)
+    batches: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> Tables:
         return Tables(*(dict(getattr(self, one.name)) for one in fields(self)))
@@ -148,6 +149,9 @@ class MemoryLearningRows:
         )  # fmt: skip
         return [one for one, _ in zip(waiting, range(limit), strict=False)]
 
+    def count_unclassified(self) -> int:
+        return len(self.unclassified(len(self._tables.feedback)))
+
     def classified(
         self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
     ) -> None:
@@ -156,6 +160,12 @@ class MemoryLearningRows:
             standing, categories=dict(categories), classified_us=at_us, classified_by=answered_by, text_threshold=threshold
         )
         self._tables.feedback[event_id] = after
+
+    def batch_position(self) -> int:
+        return self._tables.batches.get(1, 0)
+
+    def put_batch_position(self, position: int) -> None:
+        self._tables.batches[1] = position
 
     def active_prior(self) -> PriorRecord | None:
         return next((one for one in self._tables.priors.values() if one.status == "active"), None)
@@ -256,6 +266,22 @@ class MemoryLearningRows:
         key = (hour_us, skill_id, what)
         old = self._tables.hours.get(key, HourFigure(*key, 0, 0.0, value))
         self._tables.hours[key] = HourFigure(*key, old.count + 1, old.total + value, max(old.largest, value))
+
+    def gather_hours(self, known: Collection[str], name: str) -> int:
+        hours = self._tables.hours
+        gathered = [hours.pop(key) for key in sorted(hours) if key[1] not in {*known, name}]
+        for one in gathered:
+            key = (one.hour_us, name, one.what)
+            old = hours.get(key, HourFigure(*key, 0, 0.0, one.largest))
+            hours[key] = HourFigure(*key, old.count + one.count, old.total + one.total, max(old.largest, one.largest))
+        return len(gathered)
+
+    def forget_hours(self, before_us: int) -> int:
+        hours = self._tables.hours
+        gone = [key for key in hours if key[0] < before_us]
+        for key in gone:
+            del hours[key]
+        return len(gone)
 
     def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
         yield from (one for key, one in sorted(self._tables.hours.items(), key=lambda i: i[0]) if from_us <= key[0] < until_us)

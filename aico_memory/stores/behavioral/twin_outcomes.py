@@ -44,10 +44,16 @@ class MemoryOutcomeRows(MemoryLearningRows):
     def outcome_users(self) -> list[str]:
         return sorted({user for user, _ in self._tables.outcomes} | set(self._tables.profiles))
 
-    def whole_outcomes(self, user: str) -> tuple[int, int]:
-        found = self.outcomes(user)
-        vectors = sum(len(one.sealed) for one in self.outcome_vectors(user))
-        return sum(not one.compacted for one in found), vectors + sum(64 + len(one.sealed_body) for one in found)
+    def whole_outcomes(self, user: str) -> tuple[int, int, int]:
+        whole = [one for one in self.outcomes(user) if not one.compacted]
+        return len(whole), sum(map(self._size, whole)), min((one.decided_us for one in whole), default=0)
+
+    def outcome_bytes(self, user: str) -> int:
+        return sum(map(self._size, self.outcomes(user)))
+
+    def _size(self, outcome: SealedOutcome) -> int:
+        vector = self._tables.vectors.get((outcome.user, outcome.number))
+        return 64 + len(outcome.sealed_body) + (len(vector.sealed) if vector else 0)
 
     def outcome_vectors(self, user: str) -> list[SealedVector]:
         return [one for key, one in sorted(self._tables.vectors.items(), key=lambda item: item[0]) if key[0] == user]

@@ -12,11 +12,12 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import outcomes_pb2
 from aico_memory.domain.advisor.advice import Advice, Reason, advise
-from aico_memory.domain.advisor.insights import PROMOTED, Insight, advice_of
+from aico_memory.domain.advisor.insights import PROMOTED, STATES, Insight, advice_of
 from aico_memory.domain.advisor.outcome import OUTCOMES, Outcome, checked_outcome, checked_type, embedded_text
 from aico_memory.domain.advisor.patterns import YES, PatternRules, patterns_of
 from aico_memory.domain.advisor.profile import TypeCount
-from aico_memory.errors import KeyDestroyed, NotFound
+from aico_memory.domain.advisor.records import named_by
+from aico_memory.errors import InvalidMessage, KeyDestroyed, NotFound
 from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.ports import Ports, RequestHandler
 from aico_memory.settings.outcomes import OutcomeSettings
@@ -168,6 +169,8 @@ class Asking:
 
     def _insights(self, event: Event, ports: Ports) -> Message:
         status = event.message.status
+        if status and status not in STATES:
+            raise InvalidMessage(f"The status is {status!r}", f"Allowed are {', '.join(STATES)}.")
         with self._store.reading() as rows:
             found = [one for one in rows.insights() if status in ("", one.status)]
         return insights_page(found, self._insights_file, self._settings.k)
@@ -216,7 +219,7 @@ def _passes(outcome: Outcome, request: outcomes_pb2.OutcomesRequest) -> bool:
 def _by_ids(candidates: Sequence[Outcome], ids: Sequence[str]) -> Found:
     hits: dict[int, Outcome] = {}
     for wanted in ids:
-        named = [one for one in candidates if wanted in (one.outcome_id, one.suggestion_id)]
+        named = named_by(wanted, candidates)
         if not named:
             raise NotFound(f"The user has no outcome {wanted[:64]!r}")
         hits.update((one.number, one) for one in named)

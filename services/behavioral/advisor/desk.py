@@ -13,6 +13,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2, outcomes_pb2
 from aico_memory.domain.advisor.compaction import border_us, saved
+from aico_memory.domain.advisor.insights import Insight
 from aico_memory.models.token_counter import TokenCounter, token_counter
 from aico_memory.paths import config_file
 from aico_memory.runtime.ports import Ports, RequestHandler
@@ -23,7 +24,15 @@ from services.behavioral.advisor.asking import Asking
 from services.behavioral.advisor.compacting import compact_user, patterns_stand
 from services.behavioral.advisor.embedding import OutcomeEmbedder
 from services.behavioral.advisor.finding import Finder
-from services.behavioral.advisor.insights import curate_all, insight_message, insights_page, review, write_file
+from services.behavioral.advisor.insights import (
+    count_again,
+    counted_in,
+    curate_all,
+    insight_message,
+    insights_page,
+    review,
+    write_file,
+)
 from services.behavioral.advisor.recording import Recorder
 from services.behavioral.emitting import audit, emit, emit_finished
 
@@ -54,7 +63,7 @@ class Desk:
             store, lambda question, seconds: ports.link.request(question, timeout=seconds), self._reader_of, self._finder,
             self._settings, ports.log,
         )  # fmt: skip
-        self._recorder = Recorder(self._settings, self._sealer_of)
+        self._recorder = Recorder(self._settings, self._sealer_of, self._reader_of)
         self._file = ports.home.root / INSIGHTS_FILE
         # A process that died may not have written what it committed.
         self._file_is_old = True
@@ -66,13 +75,27 @@ class Desk:
             OUTCOME: self._record,
             SUGGESTION: lambda _, rows, event: self._recorder.make(rows, event),
             DECIDE: self._record,
-            DELETE: self._delete,
+            DELETE: self.counting(self._delete),
             COMPACT: self._compact,
             COMPACT_NOW: self._compact,
             CURATE: self._curate,
             REVIEW: self._review,
         }
         self.requests: Mapping[str, RequestHandler] = self._asking.handlers()
+
+    def counting(self, command: Command) -> Command:
+        """The command, after which insights count its user no longer, or again: k people stand behind each at any time."""
+
+        def counted(transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
+            if not rows.insights():
+                return command(transaction, rows, event)
+            before = counted_in(rows, event.user, self._rules, self._settings, self._reader_of)
+            answer = command(transaction, rows, event)
+            after = counted_in(rows, event.user, self._rules, self._settings, self._reader_of)
+            self._file_is_old |= count_again(rows, before, after, self._settings.k)
+            return answer
+
+        return counted
 
     def idle(self) -> None:
         """Embed what was recorded."""
@@ -133,6 +156,8 @@ class Desk:
             report.tokens_before += found.tokens_before
             report.tokens_after += found.tokens_after
             report.patterns_unchanged &= patterns_stand(rows, user, sealer, self._rules, self._settings.profile)
+        if not event.user:
+            self._curate_all(rows, at_us)
         report.saved = saved(report.tokens_before, report.tokens_after)
         self._embedder.wake()
         detail = (
@@ -148,9 +173,12 @@ class Desk:
         return report
 
     def _curate(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
-        found = curate_all(rows, self._rules, self._settings, self._reader_of, event.occurred_us)
-        self._file_is_old = True
+        found = self._curate_all(rows, event.occurred_us)
         return insights_page(found, str(self._file), self._settings.k)
+
+    def _curate_all(self, rows: BehavioralRows, at_us: int) -> Sequence[Insight]:
+        self._file_is_old = True
+        return curate_all(rows, self._rules, self._settings, self._reader_of, at_us)
 
     def _review(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         insight_id, action = event.message.insight_id, event.message.action

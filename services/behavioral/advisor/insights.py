@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aico_memory.contracts.v1 import outcomes_pb2
-from aico_memory.domain.advisor.insights import PROMOTED, REJECTED, Insight, as_markdown, curate
+from aico_memory.domain.advisor.insights import PROMOTED, REJECTED, Insight, as_markdown, curate, moved, shown_by
 from aico_memory.domain.advisor.patterns import Pattern, PatternRules, patterns_of
 from aico_memory.domain.advisor.profile import Profile
 from aico_memory.errors import InvalidMessage, KeyDestroyed, NotFound
@@ -32,6 +32,27 @@ def curate_all(
         standing = before.get(insight_id)
         rows.put_insight(insight if standing is None else replace(insight, status=standing.status))
     return rows.insights()
+
+
+def counted_in(
+    rows: BehavioralRows, user: str, rules: PatternRules, settings: OutcomeSettings, sealer_of: Callable[[str], Sealer]
+) -> frozenset[str]:
+    """The ids of insights for which the user counts now; none where they allow no learning, or their key is gone."""
+    found = _one(rows, user, rules, sealer_of)
+    return frozenset() if found is None else shown_by(*found, settings)
+
+
+def count_again(rows: BehavioralRows, before: frozenset[str], after: frozenset[str], k: int) -> bool:
+    """Count somebody out of insights, or into them; what falls below k people is gone. Whether anything changed."""
+    changed = before ^ after
+    found = [one for one in rows.insights() if one.insight_id in changed]
+    for one in found:
+        left = moved(one, 1 if one.insight_id in after else -1, k)
+        if left is None:
+            rows.delete_insight(one.insight_id)
+        else:
+            rows.put_insight(left)
+    return bool(found)
 
 
 def review(rows: BehavioralRows, insight_id: str, action: str) -> Insight:
@@ -69,10 +90,18 @@ def _people(
     rows: BehavioralRows, rules: PatternRules, sealer_of: Callable[[str], Sealer]
 ) -> Iterator[tuple[Profile, Sequence[Pattern]]]:
     for user in rows.outcome_users():
-        if not rows.user(user).behavioral:
-            continue
-        try:
-            profile = profile_of(rows, user, sealer_of(user))
-        except KeyDestroyed:
-            continue
-        yield profile, patterns_of(profile, rules)
+        found = _one(rows, user, rules, sealer_of)
+        if found is not None:
+            yield found
+
+
+def _one(
+    rows: BehavioralRows, user: str, rules: PatternRules, sealer_of: Callable[[str], Sealer]
+) -> tuple[Profile, Sequence[Pattern]] | None:
+    if not rows.user(user).behavioral:
+        return None
+    try:
+        profile = profile_of(rows, user, sealer_of(user))
+    except KeyDestroyed:
+        return None
+    return profile, patterns_of(profile, rules)

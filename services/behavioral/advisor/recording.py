@@ -20,10 +20,11 @@ from aico_memory.domain.advisor.outcome import (
     checked_outcome,
     checked_texts,
     checked_type,
+    repeats,
 )
-from aico_memory.domain.advisor.profile import TypeCount, folded, updated
-from aico_memory.domain.advisor.records import OpenSuggestion
-from aico_memory.errors import InvalidMessage, NotFound
+from aico_memory.domain.advisor.profile import Profile, TypeCount, folded, updated
+from aico_memory.domain.advisor.records import OpenSuggestion, named_by
+from aico_memory.errors import InvalidMessage, KeyDestroyed, NotFound
 from aico_memory.ids import derive_id
 from aico_memory.settings.outcomes import OutcomeSettings
 from aico_memory.stores.behavioral.port import BehavioralRows
@@ -39,9 +40,13 @@ DAY_US = 86_400_000_000
 class Recorder:
     """Applies outcomes, suggestions and decisions; one instance, in the consumer's thread."""
 
-    def __init__(self, settings: OutcomeSettings, sealer_of: Callable[[str], Sealer]) -> None:
+    def __init__(
+        self, settings: OutcomeSettings, sealer_of: Callable[[str], Sealer], reader_of: Callable[[str], Sealer]
+    ) -> None:
         self._settings = settings
+        # Makes who has none a key; the other one raises KeyDestroyed then.
         self._sealer_of = sealer_of
+        self._reader_of = reader_of
 
     def record(self, rows: BehavioralRows, event: Event) -> Message:
         """An `OutcomeRecorded`. InvalidMessage where the type, the outcome or a state is none."""
@@ -148,26 +153,38 @@ class Recorder:
         message, user = event.message, event.user
         records, suggestions = rows.outcomes(user), [one.suggestion_id for one in rows.open_suggestions(user)]
         if message.all:
+            self._forget_profile(rows, user, event.occurred_us)
             rows.delete_outcomes(user, [one.number for one in records])
             for suggestion_id in suggestions:
                 rows.close_suggestion(user, suggestion_id)
-            rows.delete_profile(user)
             return outcomes_pb2.DeletedOutcomes(deleted=len(records) + len(suggestions))
-        wanted = set(message.ids)
-        named = [one for one in records if wanted & {f"o{one.number}", one.suggestion_id}]
-        shown = wanted.intersection(suggestions)
-        known = shown.union(f"o{one.number}" for one in named).union(one.suggestion_id for one in named)
-        if unknown := sorted(wanted - known):
+        found = {wanted: named_by(wanted, records) for wanted in sorted(set(message.ids))}
+        named = {one.number for ones in found.values() for one in ones}
+        # An outcome's own id is no word of a suggestion of the same name.
+        shown = [one for one in suggestions if one in found and not any(f"o{each.number}" == one for each in found[one])]
+        if unknown := [wanted for wanted, ones in found.items() if not ones and wanted not in shown]:
             raise NotFound(f"The user has no outcome and no open suggestion {unknown[0]!r}")
         for suggestion_id in shown:
             rows.close_suggestion(user, suggestion_id)
         if named:
             sealer = self._sealer_of(user)
-            rows.delete_outcomes(user, [one.number for one in named])
+            rows.delete_outcomes(user, sorted(named))
             left = [opened(one, sealer) for one in rows.outcomes(user)]
             profile = folded(left, self._settings.profile, profile_of(rows, user, sealer))
             put_profile(rows, user, profile, sealer, event.occurred_us)
         return outcomes_pb2.DeletedOutcomes(deleted=len(named) + len(shown), left=len(records) - len(named))
+
+    def _forget_profile(self, rows: BehavioralRows, user: str, at_us: int) -> None:
+        """The last number stays, so that no outcome to come is named as one that was deleted."""
+        if rows.profile(user) is None:
+            return
+        try:
+            sealer = self._reader_of(user)
+        except KeyDestroyed:
+            # Nobody is made a key anew for being deleted.
+            rows.delete_profile(user)
+            return
+        put_profile(rows, user, Profile(last_number=profile_of(rows, user, sealer).last_number), sealer, at_us)
 
     def expire_overdue(self, rows: BehavioralRows, event: Event, now_us: int) -> int:
         """Record everybody's open suggestions whose time has passed; how many."""
@@ -195,13 +212,13 @@ class Recorder:
         earlier = rows.outcomes_of_suggestion(user, outcome.suggestion_id)
         rows.close_suggestion(user, outcome.suggestion_id)
         answer = outcomes_pb2.OutcomeResult(suggestion_id=outcome.suggestion_id)
-        if earlier and earlier[-1].outcome == outcome.outcome:
+        if earlier and repeats(outcome, opened(earlier[-1], sealer)):
             answer.status, answer.outcome_id = UNCHANGED, f"o{earlier[-1].number}"
             count = profile.types.get(outcome.type, TypeCount())
             answer.acceptance.CopyFrom(acceptance_of(outcome.type, count, self._settings.profile))
             return answer
         outcome = replace(outcome, number=profile.last_number + 1)
-        if earlier:
+        if earlier or outcome.decided_us < profile.last_us:
             others = [opened(one, sealer) for one in rows.outcomes(user)]
             profile = folded([*others, outcome], self._settings.profile, profile)
         else:
@@ -210,8 +227,9 @@ class Recorder:
         answer.acceptance.CopyFrom(acceptance_of(outcome.type, profile.types[outcome.type], self._settings.profile))
         rows.add_outcome(sealed(outcome, sealer, answer.SerializeToString(deterministic=True)))
         put_profile(rows, user, profile, sealer, at_us)
-        if is_due(*rows.whole_outcomes(user), self._settings):
-            compact_user(rows, user, sealer, border_us(at_us, self._settings), at_us)
+        before_us = border_us(at_us, self._settings)
+        if is_due(*rows.whole_outcomes(user), before_us, self._settings):
+            compact_user(rows, user, sealer, before_us, at_us)
         return answer
 
 

@@ -197,11 +197,13 @@ def test_a_text_waits_to_be_sorted_while_its_user_consents_and_it_is_not_taken_b
         rows.add_feedback(feedback(4, at_us=90, skill_updated=False, reward=0))
         rows.add_feedback(feedback(5, at_us=95, skill_updated=False, reward=0, sealed_text=None))
         assert [one.event_id for one in rows.unclassified(9)] == [event(1), event(4)]
+        assert rows.count_unclassified() == 2
         assert [one.event_id for one in rows.unclassified(1)] == [event(1)]
         assert rows.take_back("ann", 50, 100) == 1
         assert [one.event_id for one in rows.unclassified(9)] == [event(1)]
         rows.classified(event(1), {"too_brief": 0.75, "none": 0.25}, 123, "spelling", 0.37)
         assert rows.unclassified(9) == []
+        assert rows.count_unclassified() == 0
     with store.reading() as rows:
         found = rows.feedback(event(1))
         assert (found.categories, found.classified_us, found.classified_by) == (
@@ -314,3 +316,20 @@ def test_a_changed_feedback_event_stays_in_its_place(store):
     changed = replace(feedback(1), reward=-1, reason="too_brief", sealed_text=None, signalled_us=None)
     write(store, lambda rows: rows.change_feedback(changed))
     assert read(store, lambda rows: rows.feedback_of("ann")) == [changed, feedback(2)]
+
+
+def test_no_turn_of_a_conversation_that_still_stands_is_given_twice(store):
+    for number in (1, 2, 3):
+        write(
+            store,
+            lambda rows, number=number: rows.add_selection(selection(request=f"r{number}")),
+            lambda rows, number=number: rows.add_trajectory(trajectory(request=f"r{number}", turn=number)),
+        )
+    write(store, lambda rows: rows.delete_selections("ann", "r1", 0))
+    assert read(store, lambda rows: rows.next_turn("ann", "c1")) == 4
+
+
+def test_the_position_of_the_last_batch_is_kept(store):
+    assert read(store, lambda rows: rows.batch_position()) == 0
+    write(store, lambda rows: rows.put_batch_position(3), lambda rows: rows.put_batch_position(7))
+    assert read(store, lambda rows: rows.batch_position()) == 7

@@ -48,15 +48,18 @@ def test_a_compacted_outcome_has_the_smaller_body_and_no_vector(store):
         lambda rows: rows.add_outcome(outcome(2)),
         lambda rows: rows.put_outcome_vector("ann", 1, b"body", b"vector", "model"),
     )
-    whole, size = read(store, lambda rows: rows.whole_outcomes("ann"))
-    assert whole == 2
+    whole, size, oldest_us = read(store, lambda rows: rows.whole_outcomes("ann"))
+    assert (whole, oldest_us) == (2, 21)
+    assert read(store, lambda rows: rows.outcome_bytes("ann")) == size
     write(store, lambda rows: rows.compact_outcome("ann", 1, 21, b"b"))
     assert read(store, lambda rows: rows.outcomes("ann")) == [
         outcome(1, created_us=21, sealed_body=b"b", compacted=True), outcome(2),
     ]  # fmt: skip
     assert read(store, lambda rows: rows.outcome_vectors("ann")) == []
-    assert read(store, lambda rows: rows.whole_outcomes("ann")) == (1, size - 3 - 6)
-    assert read(store, lambda rows: rows.whole_outcomes("nobody")) == (0, 0)
+    assert read(store, lambda rows: rows.outcome_bytes("ann")) == size - 3 - 6
+    assert read(store, lambda rows: rows.whole_outcomes("ann")) == (1, (size - 6) // 2, 22)
+    assert read(store, lambda rows: rows.whole_outcomes("nobody")) == (0, 0, 0)
+    assert read(store, lambda rows: rows.outcome_bytes("nobody")) == 0
 
 
 def test_what_has_no_vector_of_the_model_is_to_be_embedded(store):

@@ -50,13 +50,17 @@ def histories_of(draw):
     return [outcome(number, kind, name, f"v{number}", days, reason="words") for number, (kind, name, days) in told]
 
 
+def by_time(outcomes):
+    return sorted(outcomes, key=lambda one: (one.decided_us, one.number))
+
+
 histories = histories_of()
 NOTHING = TypeCount()
 
 
 @given(histories)
 def test_a_profile_folded_anew_equals_the_one_kept_up_to_date_also_from_compacted_outcomes(outcomes):
-    kept = profile_of(outcomes)
+    kept = profile_of(by_time(outcomes))
     assert folded(outcomes, FIGURES.profile) == kept
     old = [compacted(one) if one.decided_us < border_us(NOW_US, FIGURES) else one for one in outcomes]
     assert folded(old, FIGURES.profile) == kept
@@ -158,9 +162,10 @@ def test_what_is_old_and_whole_is_compacted_and_many_or_large_ones_do_not_wait()
     old, young = outcome(1, days_ago=31), outcome(2, days_ago=29)
     border = border_us(NOW_US, FIGURES)
     assert to_compact([old, young, compacted(old)], border) == [old]
-    assert is_due(101, 0, FIGURES)
-    assert is_due(1, 300_000, FIGURES)
-    assert not is_due(100, 1000, FIGURES)
+    assert is_due(101, 0, border - 1, border, FIGURES)
+    assert is_due(1, 300_000, border - 1, border, FIGURES)
+    assert not is_due(100, 1000, border - 1, border, FIGURES)
+    assert not is_due(101, 300_000, border, border, FIGURES), "there is nothing to compact"
 
 
 def test_each_depth_tells_more_and_a_compacted_outcome_is_its_line():

@@ -268,3 +268,12 @@ def test_a_text_that_says_the_content_was_wrong_takes_back_what_the_thumb_counte
     worker.feedback("reactive_only", 1, timestamp=START_US * 2)
     worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=START_US * 2 - 1))
     assert counted() == [kept]
+
+
+def test_a_batch_that_leaves_texts_to_later_steps_says_how_many(worker):
+    for _ in range(5):
+        worker.feedback("casual_chat", -1, free_text=TOO_LONG)
+    report = worker.publish(behavioral_pb2.LearnNow(), user="")
+    assert (report.classified, report.texts_left) == (3, 2)
+    last = worker.publish(behavioral_pb2.LearnNow(), user="")
+    assert (last.classified, last.texts_left) == (2, 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aico_memory.contracts.v1 import outcomes_pb2
+from aico_memory.contracts.v1 import behavioral_pb2, outcomes_pb2
 from aico_memory.errors import InvalidMessage, NotFound
 from tests.unit.behavioral.advisor import rules
 
@@ -69,3 +69,58 @@ def test_a_promoted_pattern_of_what_people_like_says_yes(advisor):
     pattern = next(one for one in page.insights if "open_to_add_habit" in one.statement)
     advisor.publish(outcomes_pb2.ReviewInsight(insight_id=pattern.insight_id, action="promote"), user="")
     assert rules(advisor.advise())["insight"] == "yes"
+
+
+def promoted(advisor):
+    page = advisor.publish(outcomes_pb2.CurateInsights(), user="")
+    for one in page.insights:
+        advisor.publish(outcomes_pb2.ReviewInsight(insight_id=one.insight_id, action="promote"), user="")
+    return page.insights
+
+
+def forget_outcomes(advisor, user):
+    advisor.publish(outcomes_pb2.DeleteOutcomes(user_id=user, all=True), user=user)
+
+
+def standing(advisor):
+    return {one.insight_id: (one.people, one.status) for one in advisor.ask(outcomes_pb2.InsightsRequest(), user="").insights}
+
+
+@pytest.mark.parametrize("leave", [lambda advisor, user: advisor.consent(user, on=False), forget_outcomes])
+def test_an_insight_is_gone_as_soon_as_fewer_than_k_people_are_behind_it(advisor, tmp_path, leave):
+    people(advisor, 6, outcome="rejected")
+    rate = next(one.insight_id for one in promoted(advisor) if "about 0% of the time" in one.statement)
+    leave(advisor, "person-0")
+    assert standing(advisor)[rate] == (5, "promoted")
+    told = next(one.text for one in advisor.advise().reasons if one.text.endswith("people."))
+    assert "over 5 people" in told or "At least 5 people" in told
+    leave(advisor, "person-1")
+    advisor.handlers.after_commit()
+    assert standing(advisor) == {}
+    assert "insight" not in rules(advisor.advise())
+    assert rate not in (tmp_path / "insights" / "suggestions.md").read_text()
+
+
+def test_who_takes_consent_back_and_gives_it_again_is_counted_once(advisor):
+    people(advisor, 6)
+    promoted(advisor)
+    before = standing(advisor)
+    for on in (False, False, True, True, False, True):
+        advisor.consent("person-0", on=on)
+    assert standing(advisor) == before
+
+
+def test_the_weekly_job_makes_insights_anew(advisor):
+    people(advisor, 5)
+    advisor.publish(behavioral_pb2.CompactOutcomes(), user="")
+    assert {people for people, _ in standing(advisor).values()} == {5}
+    promoted(advisor)
+    people(advisor, 7)
+    advisor.publish(behavioral_pb2.CompactOutcomes(), user="")
+    assert set(standing(advisor).values()) == {(7, "promoted")}
+
+
+def test_insights_of_a_status_that_is_none_are_refused(advisor):
+    assert advisor.ask(outcomes_pb2.InsightsRequest(status="rejected")).insights == []
+    with pytest.raises(InvalidMessage, match="foo"):
+        advisor.ask(outcomes_pb2.InsightsRequest(status="foo"))

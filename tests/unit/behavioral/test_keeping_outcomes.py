@@ -145,3 +145,46 @@ def test_words_are_sealed_and_gone_with_the_users_key(tmp_path, monkeypatch):
     assert advisor.record("s9").outcome_id == "o2"
     assert advisor.profile().outcomes == 1
     assert advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", all=True)).deleted == 3, "the open suggestion, too"
+
+
+def test_the_id_of_an_outcome_names_no_suggestion_that_is_called_alike(advisor):
+    advisor.record("o2", value="swim")
+    advisor.record("s2", value="run")
+    assert [one.value for one in advisor.outcomes(3, ids=["o2"]).outcomes] == ["run"]
+    advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="o1", type="add_habit", value="read"))
+    gone = advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["o2"]))
+    assert (gone.deleted, gone.left) == (1, 1)
+    assert [one.value for one in advisor.outcomes().outcomes] == ["swim"]
+    # No outcome is called o2 any more: the suggestion is.
+    assert advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["o2"])).deleted == 1
+    listed = advisor.ask(outcomes_pb2.SuggestionsRequest(user_id="ann"))
+    assert [one.suggestion_id for one in listed.suggestions] == ["o1"]
+    assert advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["o1"])).deleted == 1
+
+
+def test_numbers_are_given_once_also_where_everything_was_deleted(advisor):
+    advisor.record("s1")
+    advisor.record("s2")
+    advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", all=True))
+    assert advisor.profile().outcomes == 0
+    assert advisor.record("s3").outcome_id == "o3"
+    advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="bob", all=True), user="bob")
+    with advisor.store.reading() as rows:
+        assert rows.profile("bob") is None
+
+
+def test_many_young_or_compacted_outcomes_are_not_opened_for_each_new_one(tmp_path, monkeypatch):
+    figures = {"compact_after": 3, "compact_bytes": 1000}
+    settings = Settings.model_validate({"behavioral": {"model_deadline_ms": 10, "outcomes": figures}})
+    advisor = Advisor(MemoryBehavioralStore(), tmp_path, settings)
+    advisor.consent()
+    for number in range(20):
+        advisor.record(f"old{number}", days_ago=60, reason="long ago " * 20)
+    for number in range(5):
+        advisor.record(f"s{number}", days_ago=1, reason="lately")
+    looked = []
+    monkeypatch.setattr("services.behavioral.advisor.recording.compact_user", lambda *given: looked.append(given))
+    advisor.record("last", days_ago=1)
+    assert looked == []
+    found = advisor.outcomes(3, top_k=100).outcomes
+    assert [one.compacted for one in found] == [False] * 6 + [True] * 20

@@ -13,7 +13,7 @@ from aico_memory.domain.behavioral.records import HourFigure
 from aico_memory.errors import InvalidMessage
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
-from tests.unit.behavioral.worker import START_US, Worker
+from tests.unit.behavioral.worker import START_US, Worker, own_skill
 
 HOUR_US = 3_600_000_000
 
@@ -89,6 +89,17 @@ def test_the_queries_tell_accuracy_speed_exploration_and_adaptation(worker):
     assert query(worker, "accuracy", from_us=START_US + 100 * HOUR_US) == []
 
 
+def test_adaptation_is_told_of_the_thumbs_of_the_time_that_is_named(worker):
+    worker.consent("bob")
+    for user, hour, reward in (("ann", 0, 1), ("ann", 5, -1), ("ann", 6, -1), ("bob", 0, 1)):
+        worker.feedback("concise_response", reward, user=user, timestamp=START_US + hour * HOUR_US)
+    later = query(worker, "adaptation", from_us=START_US + 5 * HOUR_US)
+    assert [(row["user"], row["thumbs"], row["last_accuracy"]) for row in later] == [("ann", 2, 0.0)]
+    first = query(worker, "adaptation", until_us=START_US + 5 * HOUR_US)
+    assert [(row["user"], row["thumbs"]) for row in first] == [("ann", 1), ("bob", 1)]
+    assert [row["thumbs"] for row in query(worker, "adaptation")] == [3, 1]
+
+
 def test_the_aggregate_counts_who_came_back(worker):
     day = 24 * HOUR_US
     for user, days in (("ann", (1, 9)), ("bob", (9,)), ("cid", (1,))):
@@ -125,6 +136,23 @@ def test_a_nightly_batch_tells_what_it_learned_from(worker):
     worker.publish(behavioral_pb2.LearnNow(), user="")
     assert len(query(worker, "thompson_sampling")) == 1
     assert query(worker, "thompson_sampling")[0]["thumbs"] == 21
+
+
+def test_a_batch_that_fits_nothing_tells_the_thumbs_since_the_batch_before(worker):
+    teach(worker, 2, 1)
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    worker.feedback("concise_response", -1)
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    told = worker.log.of("thompson_sampling")
+    assert [(one["outcome"], one["trajectories"]) for one in told] == [(told[0]["outcome"], number) for number in (3, 0, 1)]
+    assert told[0]["outcome"] not in ("learned", "refused", "proposed")
+    # A fit is of all that waited for it.
+    for person in range(7):
+        worker.consent(f"p{person}")
+        teach(worker, 2, 1, f"p{person}")
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    assert worker.log.of("thompson_sampling")[-1]["trajectories"] == 25
 
 
 @given(st.lists(st.floats(0.001, 50_000), min_size=1, max_size=300))
@@ -192,3 +220,60 @@ def test_undo_takes_back_later_statements_and_keeps_earlier_ones(worker):
     assert (json.dumps(preference(worker, 7), sort_keys=True), slope(worker, "verbosity")) == kept
     worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=0))
     assert preference(worker, 7) == {}
+
+
+def fill_hours(worker, hours, kinds):
+    with worker.store.state.transaction() as transaction:
+        rows = worker.store.within(transaction)
+        for hour in range(hours):
+            for kind in range(kinds):
+                rows.count_hour(hour * HOUR_US, "concise_response", f"selection_ms:{kind}", 1.0)
+            rows.count_hour(hour * HOUR_US, "concise_response", "positive", 1.0)
+
+
+def test_figures_that_one_answer_does_not_hold_come_page_by_page(worker):
+    most = worker.settings.bus.reply_bytes
+    fill_hours(worker, 24 * 30, 120)
+    found, request = [], behavioral_pb2.BehaviorFiguresRequest()
+    while True:
+        page = worker.ask(request, user="")
+        assert page.ByteSize() < most
+        found += [(one.hour_us, one.what) for one in page.figures]
+        if not page.next_us:
+            break
+        assert page.next_us > found[-1][0]
+        request.from_us = page.next_us
+    assert len(found) == len(set(found)) == 24 * 30 * 121
+    assert request.from_us, "there is more than one page"
+
+
+def test_rows_that_one_answer_does_not_hold_are_told_behind_it(worker):
+    worker.handlers._measuring._most_bytes = 4000
+    fill_hours(worker, 100, 0)
+    first = worker.ask(behavioral_pb2.BehaviorMetricsRequest(query="accuracy"), user="")
+    assert 0 < len(first.rows) < 100 and first.left == 100 - len(first.rows)
+    told, left = list(first.rows), first.left
+    while left:
+        page = worker.ask(behavioral_pb2.BehaviorMetricsRequest(query="accuracy", after=len(told)), user="")
+        told, left = [*told, *page.rows], page.left
+    assert [row.hour_us for row in told] == [hour * HOUR_US for hour in range(100)]
+    assert worker.ask(behavioral_pb2.BehaviorMetricsRequest(query="accuracy", limit=3, after=98), user="").left == 0
+
+
+def test_skills_of_peoples_own_are_counted_together_and_old_figures_go(worker):
+    own_skill(worker, "anna_therapy_2026", name="Anna", intents=["rhyming"])
+    chosen = worker.select(intent="rhyming", request_id="mine")
+    worker.feedback(chosen.skill_id, 1, request_id="mine")
+    assert chosen.skill_id == "anna_therapy_2026"
+
+    def counted():
+        return {one.skill_id for one in worker.ask(behavioral_pb2.BehaviorFiguresRequest(), user="").figures}
+
+    assert counted() == {"", "own"}
+    with worker.store.state.transaction() as transaction:
+        worker.store.within(transaction).count_hour(START_US // HOUR_US * HOUR_US, "of_before", "positive", 1.0)
+    worker.apply(worker.event(behavioral_pb2.BehavioralCleanUp(), user=""))
+    assert counted() == {"", "own"}
+    later = START_US + 10 * 366 * 24 * HOUR_US
+    worker.apply(worker.event(behavioral_pb2.BehavioralCleanUp(planned_at_us=later), user=""))
+    assert counted() == set()

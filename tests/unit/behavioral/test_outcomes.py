@@ -242,3 +242,38 @@ def test_a_suggestion_without_an_answer_expires_with_the_weekly_job(advisor):
     (found,) = advisor.outcomes().outcomes
     assert (found.outcome, found.suggestion_id) == ("expired", "s1")
     assert advisor.profile().expired == 1
+
+
+def test_outcomes_that_are_recorded_late_are_counted_when_they_were_decided(advisor):
+    for number in range(10):
+        advisor.record(f"new{number}", "accepted", days_ago=9 - number)
+    for number in range(10):
+        advisor.record(f"old{number}", "rejected", days_ago=109 - number)
+    profile = advisor.profile()
+    assert (profile.trends.acceptance_trend, profile.last_decided_us) == ("rising", START_US)
+    assert profile.trends.acceptance > 0.9
+    assert profile.last_outcome.startswith("o10 add_habit run accepted")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"type": "add_task"}, {"value": "swim"}, {"reason": "too early"}, {"evidence": ["seen"]}, {"state_after_json": "{}"}],
+)
+def test_another_word_on_the_same_outcome_takes_the_place_of_the_first(advisor, changed):
+    first = {"reason": "no time", "evidence": ["told"], "tags": ["home"]}
+    advisor.record("s1", "rejected", **first)
+    assert advisor.record("s1", "rejected", **first).status == "unchanged"
+    assert advisor.record("s1", "rejected").status == "unchanged", "what is left empty says nothing"
+    assert advisor.record("s1", "rejected", **(first | changed)).status == "revised"
+    told = advisor.outcomes(3).outcomes[0]
+    named = {"type": told.type, "value": told.value, "reason": told.reason, "evidence": list(told.evidence)}
+    assert named | {"state_after_json": told.state_after_json} | changed == named | {"state_after_json": told.state_after_json}
+    profile = advisor.profile()
+    assert (profile.outcomes, [one.type for one in profile.acceptance]) == (1, [changed.get("type", "add_habit")])
+
+
+def test_a_compacted_outcome_is_not_revised_by_the_same_one_told_again(advisor):
+    advisor.record("s1", "rejected", reason="no time", days_ago=60)
+    advisor.publish(outcomes_pb2.CompactNow(), user="ann")
+    assert advisor.record("s1", "rejected", reason="no time", days_ago=60).status == "unchanged"
+    assert advisor.record("s1", "rejected", value="swim", days_ago=60).status == "revised"

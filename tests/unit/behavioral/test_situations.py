@@ -1,7 +1,8 @@
 from concurrent.futures import Future
-from time import monotonic
+from time import monotonic, tzset
 
 import pytest
+from pydantic import ValidationError
 
 from aico_memory.contracts.v1 import behavioral_pb2, model_pb2
 from aico_memory.domain.behavioral.skill import Catalogue
@@ -120,6 +121,26 @@ def test_the_time_of_day_is_that_of_the_persons_zone(worker, zone, bucket_time):
     by_clock = worker.select(time_of_day="", zone=zone, timestamp=START_US)
     assert by_clock.bucket == worker.select(time_of_day=bucket_time).bucket
     assert parts(by_clock)["time_of_day"] == f"clock({zone if zone not in ('', 'Mars/Olympus') else 'UTC'})"
+
+
+def test_a_zone_that_is_none_is_refused_in_the_settings(worker):
+    with pytest.raises(ValidationError, match="Europe/Zurch"):
+        Settings.model_validate({"behavioral": {"zone": "Europe/Zurch"}})
+    assert Settings.model_validate({"behavioral": {"zone": "Asia/Tokyo"}}).behavioral.zone == "Asia/Tokyo"
+
+
+def test_where_the_machine_has_lost_its_zones_the_time_is_utc_and_that_is_said(worker, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    tzset()
+    try:
+        situations = worker.handlers._situations
+        situations._settings = situations._settings.model_copy(update={"zone": "Europe/Zurch"})
+        by_clock = worker.select(time_of_day="", timestamp=START_US)
+    finally:
+        monkeypatch.undo()
+        tzset()
+    assert parts(by_clock)["time_of_day"] == "clock(UTC)"
+    assert by_clock.bucket == worker.select(time_of_day="morning").bucket
 
 
 def test_a_whole_batch_is_prepared_before_it_is_applied(worker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,9 @@ class Stored:
 
     def get(self, *more: Any) -> dict[str, Any]:
         return {"id": "m1", "memory": NASTY}
+
+    def export_behavior(self, user: str) -> list[dict[str, Any]]:
+        return [{"section": "behavioral.feedback", "free_text": "lovely"}]
 
 
 @pytest.fixture
@@ -120,3 +124,16 @@ def test_files_that_are_no_exports_are_refused(
 def test_what_is_missing_is_named(stored: Stored, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("recall", "--json") == Exit.USAGE
     assert "missing argument" in (detail := told(capsys)["detail"]).lower() and "question" in detail.lower()
+
+
+@pytest.mark.usefixtures("stored")
+def test_an_export_of_behaviour_is_read_by_its_writer_alone_and_replaces_no_file_unasked(tmp_path: Path) -> None:
+    file = tmp_path / "ana.jsonl"
+    assert call("behavior-export", "--user", "ana", "-o", str(file)) == Exit.OK
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert json.loads(file.read_text())["free_text"] == "lovely"
+    file.write_text("mine")
+    assert call("behavior-export", "--user", "ana", "-o", str(file)) != Exit.OK
+    assert file.read_text() == "mine"
+    assert call("behavior-export", "--user", "ana", "-o", str(file), "--force") == Exit.OK
+    assert "lovely" in file.read_text()

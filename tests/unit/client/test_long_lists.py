@@ -29,6 +29,17 @@ class Listing:
         kept = type(message)()
         kept.CopyFrom(message)
         self.asked.append(kept)
+        if isinstance(message, behavioral_pb2.BehaviorFiguresRequest):
+            hour = max(message.from_us, 1)
+            hours = behavioral_pb2.BehaviorFigures(next_us=hour + 1 if hour < 3 else 0)
+            hours.figures.add(hour_us=hour, what="positive")
+            return hours
+        if isinstance(message, behavioral_pb2.BehaviorMetricsRequest):
+            wanted = min(message.limit or KEPT, KEPT - message.after)
+            metrics = behavioral_pb2.BehaviorMetrics(left=max(wanted - 1000, 0))
+            for number in range(message.after, message.after + min(wanted, 1000)):
+                metrics.rows.add(skill_id=str(number))
+            return metrics
         if isinstance(message, behavioral_pb2.SelectionListRequest):
             first = int(message.after) if message.after else 0
             until = min(KEPT, first + max(1, message.limit - 1))
@@ -58,6 +69,13 @@ def test_a_list_is_read_page_by_page_to_its_limit_or_its_end(verbs: AsyncMemoryC
     assert len(asyncio.run(verbs.selection_list("ann", limit=1_000_000))) == KEPT
     thumbs = asyncio.run(verbs.feedback_list("ann", limit=1_000_000))
     assert [uuid.UUID(one["event_id"]).int for one in thumbs] == list(range(1, KEPT + 1))
+
+
+def test_figures_and_metrics_are_read_to_their_end_or_their_limit(verbs: AsyncMemoryClient) -> None:
+    assert len(asyncio.run(verbs.behavior_figures())) == 3
+    found = asyncio.run(verbs.behavior_metrics("accuracy"))
+    assert [int(row["skill_id"]) for row in found] == list(range(KEPT))
+    assert len(asyncio.run(verbs.behavior_metrics("accuracy", limit=1500))) == 1500
 
 
 def test_a_list_goes_on_behind_what_was_seen(verbs: AsyncMemoryClient) -> None:
