@@ -10,7 +10,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.domain.gate.statement import Known, Statement
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.temporal.evolution import Step, evolution
+from aico_memory.domain.temporal.evolution import Step, confirmations, evolution
 from aico_memory.domain.temporal.series import field_series, stated_series
 from aico_memory.domain.temporal.trends import Point
 from aico_memory.domain.temporal.versions import Span, Version, at, during
@@ -100,7 +100,12 @@ class Timing:
 
     def _series(self, what: str, meant: Meant, about: temporal_pb2.FactsAbout) -> tuple[Point, ...]:
         if what == VALUE:
-            return stated_series(self._statements(meant), meant.versions)
+            again = (
+                (step, meant.item(version).value)
+                for version in meant.versions
+                for step in confirmations(version, meant.said[version.version_id])
+            )
+            return stated_series(self._statements(meant), meant.versions, again)
         if what not in {CONFIDENCE, UTILITY}:
             raise InvalidMessage(f"No trend of {what!r}", f"Ask for {VALUE}, {CONFIDENCE} or {UTILITY}.")
         memory = self._one(meant, about).memory

@@ -110,12 +110,12 @@ def evolution(versions: Sequence[Version], key: str, said: Mapping[bytes, Iterab
             steps.append(_stated(chain, version, place))
         elif known_us not in taught:
             steps.append(_revised(version, place))
-    confirmed = [step for version in chain for step in _confirmed(version, (said or {}).get(version.version_id, ()))]
+    confirmed = [step for version in chain for step in confirmations(version, (said or {}).get(version.version_id, ()))]
     return tuple(sorted((*steps, *confirmed), key=lambda step: step.known_at_us))
 
 
-def _confirmed(version: Version, said: Iterable[Said]) -> Iterable[Step]:
-    """It was said again while it was believed, and nothing else followed from that."""
+def confirmations(version: Version, said: Iterable[Said]) -> Iterable[Step]:
+    """The steps in which it was said again while it was believed, and nothing else followed from that."""
     causes = {belief.cause for belief in version.beliefs}
     for at_us, cause in said:
         held = version.believed(at_us)
