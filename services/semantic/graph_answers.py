@@ -54,14 +54,17 @@ class _Graph:
         """All names, as people know them."""
         return self.shown.get(entity_id) or self.entities[entity_id].names
 
-    def meant(self, name: str) -> list[bytes]:
-        """The entities that an id or a name means, those that stand for others in place of them; all of a scope last."""
-        found = sorted((
+    def bearing(self, name: str) -> list[bytes]:
+        """The entities of an id or with a name of their own; all of a scope last."""
+        return sorted((
             one.entity_id
             for one in self.entities.values()
             if name == id_text(one.entity_id) or slug(name) in {slug(known) for known in self.names(one.entity_id)}
         ), key=self.is_of_all)  # fmt: skip
-        return list(dict.fromkeys(self.identities.canonical(one) for one in found))
+
+    def meant(self, name: str) -> list[bytes]:
+        """The entities that an id or a name means, those that stand for others in place of them; all of a scope last."""
+        return list(dict.fromkeys(self.identities.canonical(one) for one in self.bearing(name)))
 
     def is_of_all(self, entity_id: bytes) -> bool:
         """Whether it stands for all of a scope, who are nobody by name."""
@@ -196,7 +199,7 @@ class GraphAnswers:
         request: temporal_pb2.MergeEntities = event.message
         for scope in self._own(event):
             graph = self._graph(transaction, scope, OPEN, self._identity.names(event.user), edges=False)
-            kept, absorbed = (graph.meant(name)[:1] for name in (request.kept, request.absorbed))
+            kept, absorbed = (graph.bearing(name)[:1] for name in (request.kept, request.absorbed))
             if not (kept and absorbed):
                 continue
             require_writable(self._policy(transaction, scope), scope)
@@ -204,7 +207,7 @@ class GraphAnswers:
             first, second = graph.entities[kept[0]], graph.entities[absorbed[0]]
             if is_speaker(first.name) or is_speaker(second.name):
                 raise InvalidMessage("Whose memory it is, is one with nobody else", "Merge two others of whom it tells.")
-            done = merge(first, second, graph.merges, merge_id, event.occurred_us, "manual", 1.0)
+            done = merge(first, second, graph.merges, merge_id, event.occurred_us, "manual", 1.0, graph.entities)
             if done is None:
                 raise InvalidMessage(f"{request.kept!r} and {request.absorbed!r} are one already")
             transaction.put_merge(done, scope)
