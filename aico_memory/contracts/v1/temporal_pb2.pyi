@@ -288,7 +288,7 @@ class EvolutionStep(_message.Message):
     SUBJECT_FIELD_NUMBER: _builtins.int
     PREDICATE_FIELD_NUMBER: _builtins.int
     what: _builtins.str
-    """stated | changed | corrected | confirmed | ended | retracted | reopened"""
+    """stated | changed | corrected | confirmed | ended | retracted | deleted | reopened"""
     memory_id: _builtins.str
     old_text: _builtins.str
     new_text: _builtins.str
