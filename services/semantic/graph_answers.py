@@ -14,6 +14,7 @@ from aico_memory.domain.formation.entities import slug
 from aico_memory.domain.gate.policy import WritePolicy, require_writable
 from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours, paths, state_at
 from aico_memory.domain.graph.entities import Entity, Identities, Merge, is_speaker, merge, undone
+from aico_memory.domain.graph.relations import Relation, require_type
 from aico_memory.domain.graph.traversal import hub, walk
 from aico_memory.domain.memory import OPEN, Memory, Scope
 from aico_memory.domain.scopes import GLOBAL, is_of_all, is_of_several, shown_subject
@@ -167,14 +168,19 @@ class GraphAnswers:
         return semantic_pb2.MemoryPage(records=[records[one] for one in wanted if one in records])
 
     def related(self, event: Event) -> temporal_pb2.RelatedItems:
-        """Items around an item, breadth first. NotFound where the asker may not see it."""
+        """Items around an item that nobody deleted, breadth first.
+
+        NotFound where the asker may not see it, InvalidMessage for a type that there is not.
+        """
         request: temporal_pb2.RelatedRequest = event.message
+        for type_ in request.types:
+            require_type(type_)
         asker = asker_of(event, self._identity)
         start = id_bytes(request.memory_id)
         if not self._store.known([start], asker.scopes):
             raise NotFound(f"No memory {request.memory_id} of this user")
         hops = min(request.max_hops or _RELATION_HOPS, _MOST_HOPS)
-        reached = walk([start], lambda one: self._store.relations([one]), hops, request.types, _count(request.limit))
+        reached = walk([start], lambda one: self._relations(one, asker.scopes), hops, request.types, _count(request.limit))
         seen = self._shown([one.memory_id for one in reached], asker.scopes, event)
         answer = temporal_pb2.RelatedItems()
         for one in reached:
@@ -184,6 +190,13 @@ class GraphAnswers:
                     type=one.by.type, object=id_text(one.by.object), confidence=one.by.confidence,
                 )  # fmt: skip
         return answer
+
+    def _relations(self, memory_id: bytes, scopes: Sequence[Scope]) -> list[Relation]:
+        """Those of an item to what the asker may see and nobody deleted."""
+        found = self._store.relations([memory_id])
+        ends = sorted({end for one in found for end in (one.subject, one.object)} - {memory_id})
+        seen = {one.memory.memory_id for one in self._store.known(ends, scopes) if one.memory.status != "invalid"}
+        return [one for one in found if {one.subject, one.object} <= seen | {memory_id}]
 
     def _shown(
         self, memory_ids: Sequence[bytes], scopes: Sequence[Scope], event: Event
