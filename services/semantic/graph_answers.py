@@ -12,6 +12,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2, temporal_pb2
 from aico_memory.domain.formation.entities import slug
 from aico_memory.domain.gate.policy import WritePolicy, require_writable
+from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours, paths, state_at
 from aico_memory.domain.graph.entities import Entity, Identities, Merge, is_speaker, merge, undone
 from aico_memory.domain.graph.relations import Relation, require_type
@@ -153,18 +154,21 @@ class GraphAnswers:
         return answer
 
     def hub(self, event: Event) -> semantic_pb2.MemoryPage:
-        """Active items that mention an entity under any of its names."""
+        """Active items that mention an entity under any of its names, or whose subject or value it is."""
         request: temporal_pb2.HubRequest = event.message
+        asker = asker_of(event, self._identity)
         found: list[Memory] = []
         for graph in self._graphs(event, OPEN, edges=False):
             active = list(self._active(graph.scope))
             named = {slug(request.entity.rpartition("/")[2])}
             for entity_id in graph.meant(request.entity):
-                named |= {slug(name) for one in graph.identities.same(entity_id) for name in graph.entities[one].names}
-            uris = {uri for one in active for uri in one.entities if uri.rpartition("/")[2] in named}
-            found += hub(uris, active)
+                named |= {slug(name) for one in graph.identities.same(entity_id) for name in graph.names(one)}
+            uris = {uri for one in active for uri in one.memory.entities if uri.rpartition("/")[2] in named}
+            # What opens a sentence has a capital anyway, so that a name there need not be among the entities.
+            about = [one.memory.memory_id for one in active if not named.isdisjoint(map(slug, (asker.subject(one), one.value)))]
+            found += hub(uris, (one.memory for one in active), about)
         wanted = [one.memory_id for one in found[: _count(request.limit)]]
-        records = self._shown(wanted, asker_of(event, self._identity).scopes, event)
+        records = self._shown(wanted, asker.scopes, event)
         return semantic_pb2.MemoryPage(records=[records[one] for one in wanted if one in records])
 
     def related(self, event: Event) -> temporal_pb2.RelatedItems:
@@ -266,13 +270,13 @@ class GraphAnswers:
             shown[who] = (shown_subject(entities[who].name, memory, names), shown_subject(entities[who].name, memory, ()))
         return _Graph(scope, entities, merges, Identities(merges, known_us), tuple(found), shown)
 
-    def _active(self, scope: Scope) -> Iterator[Memory]:
+    def _active(self, scope: Scope) -> Iterator[Known]:
         after, seen = b"", 0
         while page := self._store.items([scope], ("active",), after, _PAGE):
             seen += len(page)
             if seen > self._most:
                 raise TooLarge(f"{scope.key} has more than {self._most} items", "Raise memory_model.evolution.looked_at.")
-            yield from (one.memory for one in page)
+            yield from page
             after = page[-1].memory.memory_id
 
 
