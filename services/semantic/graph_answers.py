@@ -24,7 +24,7 @@ from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticStore, SemanticTransaction
-from services.semantic.convert import id_bytes, id_text, present_us, scope_message
+from services.semantic.convert import beginning_us, id_bytes, id_text, present_us, scope_message
 from services.semantic.explaining import item_message
 from services.semantic.reach import asker_of
 
@@ -300,7 +300,7 @@ def _edge(graph: _Graph, edge: Edge, known_us: int) -> temporal_pb2.GraphEdge:
     return temporal_pb2.GraphEdge(
         memory_id=id_text(edge.source), subject_id=id_text(subject), subject=graph.name(subject), predicate=edge.predicate,
         object_id=id_text(object_), object=edge.literal if object_ is None else graph.name(object_),
-        from_us=max(0, belief.valid_from_us), until_us=0 if belief.valid_until_us >= OPEN else belief.valid_until_us,
+        from_us=beginning_us(belief.valid_from_us), until_us=0 if belief.valid_until_us >= OPEN else belief.valid_until_us,
         known_from_us=edge.recorded_at_us, confidence=edge.confidence, scope=scope_message(graph.scope),
     )  # fmt: skip
 
