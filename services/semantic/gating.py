@@ -198,7 +198,7 @@ class Gating:
             self._persisting.persist(transaction, part, applied, standing, near, vector, vectors.fingerprint, sequence)
             if fast and applied.items and _counts(applied.decision):
                 transaction.count_write(part.scope, part.session_id, part.received_at_us)
-            self._persisting.make_room(transaction, part, policy, sequence)
+            self._persisting.make_room(transaction, part, applied, policy, sequence)
         return _Judged(part, scored, tuple(near), admission, decision, applied)
 
     def near(self, reads: ItemReads, statement: Statement, vectors: Vectors) -> list[Neighbour]:
