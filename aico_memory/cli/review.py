@@ -44,7 +44,10 @@ def promote(
     group: Group = None,
     project: Project = None,
 ) -> None:
-    """Accept what waits: it is decided anew against what is known now, with your word behind it."""
+    """Accept what waits: it is decided anew against what is known now, with your word behind it.
+
+    What is superseded, expired or disabled holds again, and what holds in its place ends.
+    """
     face = face_of(context)
     with face.client() as client:
         outcome = client.promote(memory_id, user, reason, group, project)
