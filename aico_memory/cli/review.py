@@ -44,7 +44,10 @@ def promote(
     group: Group = None,
     project: Project = None,
 ) -> None:
-    """Accept what waits: it is decided anew against what is known now, with your word behind it."""
+    """Accept what waits: it is decided anew against what is known now, with your word behind it.
+
+    What is superseded, expired or disabled holds again, and what holds in its place ends.
+    """
     face = face_of(context)
     with face.client() as client:
         outcome = client.promote(memory_id, user, reason, group, project)
@@ -104,9 +107,13 @@ def set_policy(
     approve: Annotated[list[str] | None, typer.Option(help="A kind that waits for review; may be repeated; or `none`.")] = None,
     min_confidence: Annotated[float | None, typer.Option(help="From 0 to 1; below it nothing is written.")] = None,
     min_evidence: Annotated[int | None, typer.Option(help="Events that an item rests on at least.")] = None,
-    session_writes: Annotated[int | None, typer.Option(help="Writes a session at once; more wait. 0: no limit.")] = None,
-    hour_writes: Annotated[int | None, typer.Option(help="Writes an hour at once. 0: no limit.")] = None,
-    scope_items: Annotated[int | None, typer.Option(help="Active items; the oldest go dormant. 0: no limit.")] = None,
+    session_writes: Annotated[
+        int | None, typer.Option(help="Writes a session before inferences wait; what is stated never does. 0: no limit.")
+    ] = None,
+    hour_writes: Annotated[int | None, typer.Option(help="The same of an hour. 0: no limit.")] = None,
+    scope_items: Annotated[
+        int | None, typer.Option(help="Active items; those said longest ago go dormant. 0: no limit.")
+    ] = None,
 ) -> None:
     """Change what may be written, as a new version. What is not named stays as it is."""
     given = {

@@ -133,7 +133,9 @@ class FactVerbs:
     ) -> ReviewOutcome:
         """Accept what waits: it is decided anew against what is known now.
 
-        Raises NotFound, RefusedTransition where it does not wait, ImmutableItem where an immutable item stands against it.
+        What is superseded, expired or disabled holds again from now on, and what holds in its place ends. Raises NotFound,
+        RefusedTransition where it is active or deleted, or its value is held already, ImmutableItem where an immutable item
+        stands against it.
         """
         return await self._reviewed("promote", memory_id, user_id, reason, group_id, project_id)
 

@@ -37,7 +37,7 @@ class HeldFacts(TypedDict):
 class Step(TypedDict):
     """One step in the history of a fact."""
 
-    # stated | changed | corrected | confirmed | ended | retracted | reopened
+    # stated | changed | corrected | confirmed | ended | retracted | deleted | reopened
     what: str
     id: str
     old: str | None

@@ -105,9 +105,17 @@ class PolicySettings(Section):
     require_approval_kinds: tuple[str, ...] = Field((), description="Kinds that wait for review in every mode.")
     min_confidence: float = Field(0.6, ge=0, le=1, description="Confidence below which nothing is written.")
     min_evidence: int = Field(1, ge=1, le=100, description="Events that an item rests on at least.")
-    session_writes: int = Field(10, ge=0, le=1_000_000, description="Fast-path writes a session; more wait. 0: no limit.")
-    hour_writes: int = Field(50, ge=0, le=1_000_000, description="Fast-path writes an hour; more wait. 0: no limit.")
-    scope_items: int = Field(200, ge=0, le=10_000_000, description="Active items a scope; the oldest go dormant. 0: no limit.")
+    session_writes: int = Field(
+        10, ge=0, le=1_000_000,
+        description="Fast-path writes a session, from which what is only inferred waits. What is stated outright and what "
+        "changes a known fact is written at once, and counts. 0: no limit.",
+    )  # fmt: skip
+    hour_writes: int = Field(
+        50, ge=0, le=1_000_000, description="The same of an hour. 0: no limit.",
+    )  # fmt: skip
+    scope_items: int = Field(
+        200, ge=0, le=10_000_000, description="Active items a scope; those said longest ago go dormant. 0: no limit."
+    )  # fmt: skip
     versions_kept: int = Field(100, ge=1, le=10_000, description="Earlier policies kept for a rollback.")
 
 

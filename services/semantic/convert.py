@@ -181,5 +181,10 @@ def _source(evidence: Evidence) -> semantic_pb2.EvidenceSource:
     )  # fmt: skip
 
 
+def beginning_us(at_us: int) -> int:
+    """From when something holds, in microseconds, negative before 1970; 0 where that is unknown."""
+    return at_us if -OPEN < at_us < OPEN else 0
+
+
 def _end(moment_us: int) -> int:
     return 0 if moment_us >= OPEN else moment_us

@@ -20,7 +20,6 @@ from services.semantic.recalling import Recalling
 from services.semantic.reinforcing import Reinforcing
 from services.semantic.reviewing import Reviewing
 from services.semantic.said_alike import SaidAlike
-from services.semantic.second_look import SecondLook
 from services.semantic.using import RecallUses
 from services.semantic.write_path import Effect, WritePath, answered
 
@@ -45,7 +44,7 @@ class FactVerbs:
             store, indexed, write_path.gating, write_path.persisting, figures.prediction_error, model, identity
         )
         self._write = write_path.writing.write
-        self._second_look = SecondLook(write_path.gating, write_path.forming, write_path.graphing, figures.work.statements)
+        self._second_look = write_path.second_look
         self._uses = RecallUses(ports.link, ports.clock, settings.recall.reports)
         explaining = Explaining(store, identity, ports.clock, settings.memory_model.importance)
         recalling = Recalling(

@@ -82,9 +82,9 @@ class Gating:
             return []
         transaction.drop_statement(statement.statement_id)
         formed = Formed(arousal=statement.arousal, language=statement.fact.language)
-        near = self.near(transaction, statement, vectors)
-        judged = self._judged(transaction, statement, near, formed, vectors, policy, sequence, fast=False)
-        outcomes = [self._outcome(judged)]
+        closing_id = derive_id(event_of(statement), "closing", statement.place).bytes
+        judged = self._in_parts(transaction, statement, closing_id, formed, vectors, policy, sequence, fast=False)
+        outcomes = [self._outcome(one) for one in judged]
         tell_since(transaction, statement, outcomes)
         return outcomes
 
@@ -99,14 +99,34 @@ class Gating:
     ) -> list[Outcome]:
         """One statement: resolved by what is stored, told to the chain of each key that it touches."""
         policy = self.policy(transaction, statement.scope)
+        judged = self._in_parts(transaction, statement, closing_id, formed, vectors, policy, sequence, fast=True)
+        if is_held(transaction, policy, statement.owner):
+            # It waits as it was said: what it refers to may wait, too, and is known when both are taken up.
+            for one in judged:
+                transaction.drop_statement(one.statement.statement_id)
+            transaction.keep_statement(statement, "sleep")
+        return [self._outcome(one) for one in judged]
+
+    def _in_parts(
+        self,
+        transaction: SemanticTransaction,
+        statement: Statement,
+        closing_id: bytes,
+        formed: Formed,
+        vectors: Vectors,
+        policy: WritePolicy,
+        sequence: int,
+        fast: bool,
+    ) -> list[_Judged]:
         near = self.near(transaction, statement, vectors)
-        meant = self.meaning(statement, near)
         found = []
-        for part in in_chains(meant, closing_id):
+        for part in in_chains(self.meaning(statement, near), closing_id):
+            if not fast and _is_kept(transaction, part):
+                # Carried out when the other part had to wait.
+                continue
             # What is near has been read already, unless another reading turned out to be meant.
             known = near if part is statement else self.near(transaction, part, vectors)
-            judged = self._judged(transaction, part, known, formed, vectors, policy, sequence, fast=True)
-            found.append(self._outcome(judged))
+            found.append(self._judged(transaction, part, known, formed, vectors, policy, sequence, fast=fast))
         return found
 
     def meaning(self, statement: Statement, near: Sequence[Neighbour]) -> Statement:
@@ -178,7 +198,7 @@ class Gating:
             self._persisting.persist(transaction, part, applied, standing, near, vector, vectors.fingerprint, sequence)
             if fast and applied.items and _counts(applied.decision):
                 transaction.count_write(part.scope, part.session_id, part.received_at_us)
-            self._persisting.make_room(transaction, part, policy, sequence)
+            self._persisting.make_room(transaction, part, applied, policy, sequence)
         return _Judged(part, scored, tuple(near), admission, decision, applied)
 
     def near(self, reads: ItemReads, statement: Statement, vectors: Vectors) -> list[Neighbour]:
@@ -285,6 +305,11 @@ def tell_since(transaction: SemanticTransaction, statement: Statement, outcomes:
 def event_of(statement: Statement) -> uuid.UUID:
     """The event that a statement was made in."""
     return uuid.UUID(bytes=statement.event_id)
+
+
+def _is_kept(reads: ItemReads, part: Statement) -> bool:
+    held = reads.statement(part.statement_id)
+    return held is not None and held[1] == "kept"
 
 
 def _variants(reads: ItemReads, near: Sequence[Neighbour]) -> list[Known]:

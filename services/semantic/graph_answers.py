@@ -12,8 +12,10 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2, temporal_pb2
 from aico_memory.domain.formation.entities import slug
 from aico_memory.domain.gate.policy import WritePolicy, require_writable
+from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours, paths, state_at
 from aico_memory.domain.graph.entities import Entity, Identities, Merge, is_speaker, merge, undone
+from aico_memory.domain.graph.relations import Relation, require_type
 from aico_memory.domain.graph.traversal import hub, walk
 from aico_memory.domain.memory import OPEN, Memory, Scope
 from aico_memory.domain.scopes import GLOBAL, is_of_all, is_of_several, shown_subject
@@ -22,7 +24,7 @@ from aico_memory.ids import derive_id
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import ItemReads
 from aico_memory.stores.semantic.port import SemanticStore, SemanticTransaction
-from services.semantic.convert import id_bytes, id_text, present_us, scope_message
+from services.semantic.convert import beginning_us, id_bytes, id_text, present_us, scope_message
 from services.semantic.explaining import item_message
 from services.semantic.reach import asker_of
 
@@ -54,14 +56,17 @@ class _Graph:
         """All names, as people know them."""
         return self.shown.get(entity_id) or self.entities[entity_id].names
 
-    def meant(self, name: str) -> list[bytes]:
-        """The entities that an id or a name means, those that stand for others in place of them; all of a scope last."""
-        found = sorted((
+    def bearing(self, name: str) -> list[bytes]:
+        """The entities of an id or with a name of their own; all of a scope last."""
+        return sorted((
             one.entity_id
             for one in self.entities.values()
             if name == id_text(one.entity_id) or slug(name) in {slug(known) for known in self.names(one.entity_id)}
         ), key=self.is_of_all)  # fmt: skip
-        return list(dict.fromkeys(self.identities.canonical(one) for one in found))
+
+    def meant(self, name: str) -> list[bytes]:
+        """The entities that an id or a name means, those that stand for others in place of them; all of a scope last."""
+        return list(dict.fromkeys(self.identities.canonical(one) for one in self.bearing(name)))
 
     def is_of_all(self, entity_id: bytes) -> bool:
         """Whether it stands for all of a scope, who are nobody by name."""
@@ -149,29 +154,37 @@ class GraphAnswers:
         return answer
 
     def hub(self, event: Event) -> semantic_pb2.MemoryPage:
-        """Active items that mention an entity under any of its names."""
+        """Active items that mention an entity under any of its names, or whose subject or value it is."""
         request: temporal_pb2.HubRequest = event.message
+        asker = asker_of(event, self._identity)
         found: list[Memory] = []
         for graph in self._graphs(event, OPEN, edges=False):
             active = list(self._active(graph.scope))
             named = {slug(request.entity.rpartition("/")[2])}
             for entity_id in graph.meant(request.entity):
-                named |= {slug(name) for one in graph.identities.same(entity_id) for name in graph.entities[one].names}
-            uris = {uri for one in active for uri in one.entities if uri.rpartition("/")[2] in named}
-            found += hub(uris, active)
+                named |= {slug(name) for one in graph.identities.same(entity_id) for name in graph.names(one)}
+            uris = {uri for one in active for uri in one.memory.entities if uri.rpartition("/")[2] in named}
+            # What opens a sentence has a capital anyway, so that a name there need not be among the entities.
+            about = [one.memory.memory_id for one in active if not named.isdisjoint(map(slug, (asker.subject(one), one.value)))]
+            found += hub(uris, (one.memory for one in active), about)
         wanted = [one.memory_id for one in found[: _count(request.limit)]]
-        records = self._shown(wanted, asker_of(event, self._identity).scopes, event)
+        records = self._shown(wanted, asker.scopes, event)
         return semantic_pb2.MemoryPage(records=[records[one] for one in wanted if one in records])
 
     def related(self, event: Event) -> temporal_pb2.RelatedItems:
-        """Items around an item, breadth first. NotFound where the asker may not see it."""
+        """Items around an item that nobody deleted, breadth first.
+
+        NotFound where the asker may not see it, InvalidMessage for a type that there is not.
+        """
         request: temporal_pb2.RelatedRequest = event.message
+        for type_ in request.types:
+            require_type(type_)
         asker = asker_of(event, self._identity)
         start = id_bytes(request.memory_id)
         if not self._store.known([start], asker.scopes):
             raise NotFound(f"No memory {request.memory_id} of this user")
         hops = min(request.max_hops or _RELATION_HOPS, _MOST_HOPS)
-        reached = walk([start], lambda one: self._store.relations([one]), hops, request.types, _count(request.limit))
+        reached = walk([start], lambda one: self._relations(one, asker.scopes), hops, request.types, _count(request.limit))
         seen = self._shown([one.memory_id for one in reached], asker.scopes, event)
         answer = temporal_pb2.RelatedItems()
         for one in reached:
@@ -181,6 +194,13 @@ class GraphAnswers:
                     type=one.by.type, object=id_text(one.by.object), confidence=one.by.confidence,
                 )  # fmt: skip
         return answer
+
+    def _relations(self, memory_id: bytes, scopes: Sequence[Scope]) -> list[Relation]:
+        """Those of an item to what the asker may see and nobody deleted."""
+        found = self._store.relations([memory_id])
+        ends = sorted({end for one in found for end in (one.subject, one.object)} - {memory_id})
+        seen = {one.memory.memory_id for one in self._store.known(ends, scopes) if one.memory.status != "invalid"}
+        return [one for one in found if {one.subject, one.object} <= seen | {memory_id}]
 
     def _shown(
         self, memory_ids: Sequence[bytes], scopes: Sequence[Scope], event: Event
@@ -196,7 +216,7 @@ class GraphAnswers:
         request: temporal_pb2.MergeEntities = event.message
         for scope in self._own(event):
             graph = self._graph(transaction, scope, OPEN, self._identity.names(event.user), edges=False)
-            kept, absorbed = (graph.meant(name)[:1] for name in (request.kept, request.absorbed))
+            kept, absorbed = (graph.bearing(name)[:1] for name in (request.kept, request.absorbed))
             if not (kept and absorbed):
                 continue
             require_writable(self._policy(transaction, scope), scope)
@@ -204,7 +224,7 @@ class GraphAnswers:
             first, second = graph.entities[kept[0]], graph.entities[absorbed[0]]
             if is_speaker(first.name) or is_speaker(second.name):
                 raise InvalidMessage("Whose memory it is, is one with nobody else", "Merge two others of whom it tells.")
-            done = merge(first, second, graph.merges, merge_id, event.occurred_us, "manual", 1.0)
+            done = merge(first, second, graph.merges, merge_id, event.occurred_us, "manual", 1.0, graph.entities)
             if done is None:
                 raise InvalidMessage(f"{request.kept!r} and {request.absorbed!r} are one already")
             transaction.put_merge(done, scope)
@@ -250,13 +270,13 @@ class GraphAnswers:
             shown[who] = (shown_subject(entities[who].name, memory, names), shown_subject(entities[who].name, memory, ()))
         return _Graph(scope, entities, merges, Identities(merges, known_us), tuple(found), shown)
 
-    def _active(self, scope: Scope) -> Iterator[Memory]:
+    def _active(self, scope: Scope) -> Iterator[Known]:
         after, seen = b"", 0
         while page := self._store.items([scope], ("active",), after, _PAGE):
             seen += len(page)
             if seen > self._most:
                 raise TooLarge(f"{scope.key} has more than {self._most} items", "Raise memory_model.evolution.looked_at.")
-            yield from (one.memory for one in page)
+            yield from page
             after = page[-1].memory.memory_id
 
 
@@ -280,7 +300,7 @@ def _edge(graph: _Graph, edge: Edge, known_us: int) -> temporal_pb2.GraphEdge:
     return temporal_pb2.GraphEdge(
         memory_id=id_text(edge.source), subject_id=id_text(subject), subject=graph.name(subject), predicate=edge.predicate,
         object_id=id_text(object_), object=edge.literal if object_ is None else graph.name(object_),
-        from_us=max(0, belief.valid_from_us), until_us=0 if belief.valid_until_us >= OPEN else belief.valid_until_us,
+        from_us=beginning_us(belief.valid_from_us), until_us=0 if belief.valid_until_us >= OPEN else belief.valid_until_us,
         known_from_us=edge.recorded_at_us, confidence=edge.confidence, scope=scope_message(graph.scope),
     )  # fmt: skip
 

@@ -68,7 +68,7 @@ class Graphing:
         return None
 
     def _entity(self, transaction: SemanticTransaction, memory: Memory, name: str, type_: str) -> bytes:
-        """The entity that a name means in the scope, made where there is none; merges are followed."""
+        """The entity that bears a name in the scope, made where there is none; readers follow merges, which may be undone."""
         known = transaction.entities_named(memory.scope, [name])
         found = resolve(name, type_, memory.scope, known, (), self._figures)
         if found.entity_id is None:
@@ -80,8 +80,7 @@ class Graphing:
         fuller = named(entity, name)
         if fuller is not entity:
             transaction.put_entity(fuller, memory.owner)
-        merges = transaction.merges(memory.scope)
-        return Identities(merges, OPEN).canonical(entity.entity_id) if merges else entity.entity_id
+        return entity.entity_id
 
 
 def merged_names(reads: ItemReads, scopes: Iterable[Scope], known_us: int) -> Mapping[Scope, Sequence[Names]]:

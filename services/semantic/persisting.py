@@ -102,13 +102,17 @@ class Persisting:
         same_words = before is not None and before.memory.text == item.memory.text
         return transaction.put_item(item, None if same_words else self._rules.tokens(item.memory), sequence)
 
-    def make_room(self, transaction: SemanticTransaction, new: Statement, policy: WritePolicy, sequence: int) -> None:
-        """Beyond the cap of the scope the oldest of low importance go dormant."""
+    def make_room(
+        self, transaction: SemanticTransaction, new: Statement, applied: Applied, policy: WritePolicy, sequence: int
+    ) -> None:
+        """Beyond the cap of the scope what was said last the longest ago goes dormant, low importance first; never what
+        the statement at hand made or confirmed.
+        """
         if not policy.scope_items or transaction.active_count(new.scope) <= policy.scope_items:
             return
         # What sleep wrote takes no place from what was said.
         outlines = [one for one in transaction.active_outlines(new.scope) if not is_derived(one)]
-        due = due_dormant(outlines, policy, self._model.importance.high)
+        due = due_dormant(outlines, policy, self._model.importance.high, {one.memory.memory_id for one in applied.items})
         for item in transaction.known(due, [new.scope]):
             resting = replace(item, memory=replace(item.memory, tier="dormant", updated_at_us=new.said_at_us))
             transaction.put_item(resting, None, sequence)

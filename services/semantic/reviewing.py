@@ -12,8 +12,8 @@ from aico_memory.domain.gate.apply import Standing
 from aico_memory.domain.gate.decide import thresholds_for
 from aico_memory.domain.gate.explain import Outcome
 from aico_memory.domain.gate.policy import require_writable
-from aico_memory.domain.gate.review import WAITING, Reviewed, promote, queue, reject
-from aico_memory.domain.gate.statement import Known, Statement
+from aico_memory.domain.gate.review import CLOSED, WAITING, Reviewed, bring_back, promote, queue, reject
+from aico_memory.domain.gate.statement import Known, Neighbour, Statement
 from aico_memory.domain.guardrails.labels import ReviewLabel
 from aico_memory.domain.lifecycle import require_transition
 from aico_memory.domain.memory import Scope
@@ -70,7 +70,10 @@ class Reviewing:
         return answer
 
     def decide(self, transaction: SemanticTransaction, event: Event) -> write_path_pb2.ReviewOutcome:
-        """Promote or reject. Raises NotFound, InvalidMessage, RefusedTransition, ImmutableItem, ReadOnly: nothing changes."""
+        """Promote what waits or is over, or reject what waits.
+
+        Raises NotFound, InvalidMessage, RefusedTransition, ImmutableItem, ReadOnly: nothing changes then.
+        """
         message: write_path_pb2.ReviewDecision = event.message
         names = self._identity.names(event.user)
         found = transaction.known([id_bytes(message.memory_id)], _reviewed_scopes(names, message))
@@ -119,24 +122,40 @@ class Reviewing:
         known.pop(memory.memory_id, None)
         counts = transaction.evidence_counts([*known, memory.memory_id])
         said = self._gating.said_under(transaction, statement, by_key)
+        if memory.status in CLOSED and statement.fact.predicate:
+            standing = Standing(said, {**known, memory.memory_id: waiting}, counts)
+            reviewed = bring_back(
+                statement, memory, event.occurred_us, event.event_id.bytes, event.global_sequence, standing,
+                counts.get(memory.memory_id, 0), self._model,
+            )  # fmt: skip
+            return reviewed, self._persist(transaction, event, statement, reviewed, standing, (), Vectors())
         standing = Standing(said, known, counts)
         thresholds = thresholds_for(vectors.fingerprint, self._figures)
         reviewed = promote(
             statement, memory, event.occurred_us, event.event_id.bytes, near, variants, standing,
             counts.get(memory.memory_id, 0), thresholds, self._figures, self._model,
         )  # fmt: skip
-        applied = reviewed.applied
-        if applied is None:
+        if reviewed.applied is None:
             transaction.drop_statement(memory.memory_id)
             return reviewed, ()
+        return reviewed, self._persist(transaction, event, statement, reviewed, standing, near, vectors)
+
+    def _persist(
+        self, transaction: SemanticTransaction, event: Event, statement: Statement, reviewed: Reviewed, standing: Standing,
+        near: Sequence[Neighbour], vectors: Vectors,
+    ) -> list[bytes]:  # fmt: skip
+        """What promoting did; the ids of the other items that it changed."""
+        applied, memory_id = reviewed.applied, reviewed.memory.memory_id
+        if applied is None:
+            return []
         items = tuple(
-            replace(one, memory=reviewed.memory) if one.memory.memory_id == memory.memory_id else one for one in applied.items
+            replace(one, memory=reviewed.memory) if one.memory.memory_id == memory_id else one for one in applied.items
         )
         self._persisting.persist(
-            transaction, statement, replace(applied, items=items), standing, near, vectors.of(statement.fact.text),
-            vectors.fingerprint, event.global_sequence, news=False,
+            transaction, applied.statement or statement, replace(applied, items=items), standing, near,
+            vectors.of(statement.fact.text), vectors.fingerprint, event.global_sequence, news=False,
         )  # fmt: skip
-        return reviewed, [one.memory.memory_id for one in items if one.memory.memory_id != memory.memory_id]
+        return [one.memory.memory_id for one in items if one.memory.memory_id != memory_id]
 
     def _vectors(self, transaction: SemanticTransaction, statement: Statement) -> Vectors:
         """The vector that the waiting item has had from the beginning."""

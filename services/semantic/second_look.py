@@ -1,7 +1,7 @@
 """A second look at what referred to something that had not arrived yet: an end, a correction, a change from one to another.
 
 Messages are ordered by when they were said, not by when they came. "I left Globex"
-may come before "I work at Globex" was heard of; then it found nothing to end. It is
+may come before "I work at Globex" was heard of, or while that waits for sleep; then it found nothing to end. It is
 kept as it was said, and judged again when something arrives that was said before it.
 Parts that were carried out stay as they are: applying a statement twice changes nothing.
 """
@@ -9,6 +9,7 @@ Parts that were carried out stay as they are: applying a statement twice changes
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +18,7 @@ from aico_memory.domain.formation.formed import NEWEST, FormedFact
 from aico_memory.domain.gate.explain import Outcome
 from aico_memory.domain.gate.statement import CLOSING, Known, Statement, in_chains
 from aico_memory.domain.lifecycle import retracted
-from aico_memory.domain.memory import record_of
+from aico_memory.domain.memory import Scope, record_of
 from aico_memory.domain.recall.matching import same_object
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.errors import ImmutableItem, InvalidMessage, NotFound, RefusedTransition
@@ -72,10 +73,18 @@ class SecondLook:
                     statement = self._gating.statement(said, formed, fact, place)
                     kept = replace(statement, statement_id=derive_id(said.event_id, _REFERRING, place).bytes)
                     transaction.keep_statement(kept, _REFERRING)
-            if facts:
-                for later in transaction.referring(said.scope, said.said_at_us, self._limit):
-                    if any(concerns(later.fact, fact) for fact in facts):
-                        self._attempt(transaction, later, said.sequence)
+            self._at(transaction, said.scope, said.said_at_us, facts, said.sequence)
+
+    def taken_up(self, transaction: SemanticTransaction, statement: Statement, sequence: int) -> None:
+        """What waited is told only now: judge again what was said later than this and refers to it."""
+        self._at(transaction, statement.scope, statement.said_at_us, [statement.fact], sequence)
+
+    def _at(
+        self, transaction: SemanticTransaction, scope: Scope, said_at_us: int, facts: Sequence[FormedFact], sequence: int
+    ) -> None:
+        for later in transaction.referring(scope, said_at_us, self._limit) if facts else ():
+            if any(concerns(later.fact, fact) for fact in facts):
+                self._attempt(transaction, later, sequence)
 
     def _attempt(self, transaction: SemanticTransaction, kept: Statement, sequence: int) -> None:
         """Whatever an old statement does to the gate, what has just been said stands."""
@@ -91,6 +100,10 @@ class SecondLook:
             transaction.drop_statement(kept.statement_id)
             return
         statement = replace(kept, statement_id=derive_id(cause, "item", kept.place).bytes)
+        waiting = transaction.statement(statement.statement_id)
+        if waiting is not None and waiting[1] == "sleep" and waiting[0].fact == kept.fact:
+            # It waits as it was said, and is judged with all that is known when its turn comes.
+            return
         near = self._gating.near(transaction, statement, Vectors())
         meant = self._gating.meaning(statement, near)
         outcomes: list[Outcome] = []

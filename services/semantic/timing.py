@@ -10,7 +10,7 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.domain.gate.statement import Known, Statement
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.temporal.evolution import Step, evolution
+from aico_memory.domain.temporal.evolution import Step, confirmations, evolution
 from aico_memory.domain.temporal.series import field_series, stated_series
 from aico_memory.domain.temporal.trends import Point
 from aico_memory.domain.temporal.versions import Span, Version, at, during
@@ -19,7 +19,7 @@ from aico_memory.runtime.trend_answers import trend_answer
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import EvolutionSettings
 from aico_memory.stores.semantic.port import SemanticStore
-from services.semantic.convert import id_text, present_us, scope_message
+from services.semantic.convert import beginning_us, id_text, present_us, scope_message
 from services.semantic.reach import Asker, Meant, Reach, asker_of
 
 VALUE, CONFIDENCE, UTILITY = "value", "confidence", "utility"
@@ -100,7 +100,12 @@ class Timing:
 
     def _series(self, what: str, meant: Meant, about: temporal_pb2.FactsAbout) -> tuple[Point, ...]:
         if what == VALUE:
-            return stated_series(self._statements(meant), meant.versions)
+            again = (
+                (step, meant.item(version).value)
+                for version in meant.versions
+                for step in confirmations(version, meant.said[version.version_id])
+            )
+            return stated_series(self._statements(meant), meant.versions, again)
         if what not in {CONFIDENCE, UTILITY}:
             raise InvalidMessage(f"No trend of {what!r}", f"Ask for {VALUE}, {CONFIDENCE} or {UTILITY}.")
         memory = self._one(meant, about).memory
@@ -124,7 +129,7 @@ def _fact(version: Version, item: Known, asker: Asker, from_us: int, until_us: i
     memory = item.memory
     return temporal_pb2.HeldFact(
         memory_id=id_text(memory.memory_id), scope=scope_message(memory.scope), kind=memory.kind, text=memory.text,
-        subject=asker.subject(item), predicate=item.predicate, value=item.value, from_us=max(0, from_us),
+        subject=asker.subject(item), predicate=item.predicate, value=item.value, from_us=beginning_us(from_us),
         until_us=0 if until_us >= OPEN else until_us, known_from_us=version.beliefs[0].known_from_us,
         confidence=memory.confidence, status=memory.status,
     )  # fmt: skip
@@ -133,7 +138,7 @@ def _fact(version: Version, item: Known, asker: Asker, from_us: int, until_us: i
 def _step(step: Step, item: Known, asker: Asker) -> temporal_pb2.EvolutionStep:
     return temporal_pb2.EvolutionStep(
         what=step.what, memory_id=id_text(step.version_id), old_text=step.old, new_text=step.new,
-        from_us=0 if step.from_us >= OPEN else max(0, step.from_us), known_at_us=step.known_at_us, cause_event_id=step.cause,
+        from_us=beginning_us(step.from_us), known_at_us=step.known_at_us, cause_event_id=step.cause,
         subject=asker.subject(item), predicate=item.predicate,
     )  # fmt: skip
 

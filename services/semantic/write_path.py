@@ -27,6 +27,7 @@ from services.semantic.gating import Gating
 from services.semantic.graphing import Graphing
 from services.semantic.index_updates import IndexUpdates
 from services.semantic.persisting import Persisting
+from services.semantic.second_look import SecondLook
 from services.semantic.tokens import FormationRules
 from services.semantic.writing import Writing, ask_for_maintenance
 
@@ -62,7 +63,10 @@ class WritePath:
         self.persisting = Persisting(rules, self.graphing, model, figures)
         self.gating = Gating(tables, self.persisting, model, figures)
         asked = max(figures.score.recent_queries, settings.consolidation.importance_questions)
-        self.writing = Writing(rules, self.forming, self.gating, figures.work.waiting, asked, give_way)
+        self.second_look = SecondLook(self.gating, self.forming, self.graphing, figures.work.statements)
+        self.writing = Writing(
+            rules, self.forming, self.gating, self.second_look.taken_up, figures.work.waiting, asked, give_way
+        )
         self.editing = Editing(rules, self.forming, self.gating, self.graphing, settings.identity, model.confidence)
         self.enriching = Enriching(self.forming, self.gating, settings.language_model)
         self.updates = IndexUpdates(rules, self.graphing, self.gating.policy, settings.identity)

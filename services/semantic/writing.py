@@ -11,6 +11,7 @@ from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.formation.entities import extract_entities
 from aico_memory.domain.formation.language import guess_language
 from aico_memory.domain.gate.explain import explanation
+from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.lifecycle import withdrawn
 from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope, record_of
 from aico_memory.domain.sleep.derived import is_derived
@@ -44,6 +45,7 @@ class Writing:
         rules: FormationRules,
         forming: Forming,
         gating: Gating,
+        look_again: Callable[[SemanticTransaction, Statement, int], None],
         waiting: int,
         questions: int,
         give_way: Callable[[], None],
@@ -52,6 +54,7 @@ class Writing:
         self._rules = rules
         self._forming = forming
         self._gating = gating
+        self._look_again = look_again
         self._waiting = waiting
         # So many of the last questions of a scope are kept.
         self._questions = questions
@@ -125,13 +128,16 @@ class Writing:
         waiting = transaction.waiting(event.user, experiences, self._waiting) if experiences else []
         waiting += transaction.waiting(event.user, (), self._waiting)
         written: dict[bytes, None] = {}
-        for statement in {one.statement_id: one for one in waiting}.values():
+        for statement in sorted({one.statement_id: one for one in waiting}.values(), key=lambda one: one.order):
             self._give_way()
             if taken_back(transaction, statement):
                 transaction.drop_statement(statement.statement_id)
                 continue
-            for outcome in self._gating.take_up(transaction, statement, self._forming.vectors, event.global_sequence):
+            outcomes = self._gating.take_up(transaction, statement, self._forming.vectors, event.global_sequence)
+            for outcome in outcomes:
                 written |= dict.fromkeys(outcome.written)
+            if outcomes:
+                self._look_again(transaction, statement, event.global_sequence)
         return list(written)
 
     def _write_record(self, transaction: SemanticTransaction, said: Said) -> bool:

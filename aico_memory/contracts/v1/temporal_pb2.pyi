@@ -80,7 +80,7 @@ class HeldFact(_message.Message):
     predicate: _builtins.str
     value: _builtins.str
     from_us: _builtins.int
-    """The piece of time in which it was what held; 0: open."""
+    """The piece of time in which it was what held; 0: open, before 1970 negative."""
     until_us: _builtins.int
     known_from_us: _builtins.int
     """When it was first known."""
@@ -288,12 +288,12 @@ class EvolutionStep(_message.Message):
     SUBJECT_FIELD_NUMBER: _builtins.int
     PREDICATE_FIELD_NUMBER: _builtins.int
     what: _builtins.str
-    """stated | changed | corrected | confirmed | ended | retracted | reopened"""
+    """stated | changed | corrected | confirmed | ended | retracted | deleted | reopened"""
     memory_id: _builtins.str
     old_text: _builtins.str
     new_text: _builtins.str
     from_us: _builtins.int
-    """When it took effect in the world (0: not known), and when it was learned."""
+    """When it took effect in the world (0: not known, before 1970 negative), and when it was learned."""
     known_at_us: _builtins.int
     cause_event_id: _builtins.bytes
     """The event that taught it; empty where that is not kept any more."""
@@ -616,6 +616,7 @@ class GraphEdge(_message.Message):
     """Empty where the object is a literal."""
     object: _builtins.str
     from_us: _builtins.int
+    """0: not known; before 1970 negative."""
     until_us: _builtins.int
     """0: open."""
     known_from_us: _builtins.int

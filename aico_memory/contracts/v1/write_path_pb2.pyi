@@ -371,7 +371,7 @@ class ReviewDecision(_message.Message):
     user_id: _builtins.str
     memory_id: _builtins.str
     decision: _builtins.str
-    """promote | reject"""
+    """promote (what waits, and what is superseded, expired or disabled: it holds again) | reject (what waits)"""
     reason: _builtins.str
     group_id: _builtins.str
     project_id: _builtins.str

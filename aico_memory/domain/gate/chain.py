@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aico_memory.domain.gate.statement import LAPSE, WITHDRAW, Statement
+from aico_memory.domain.gate.statement import LAPSE, RESTORE, WITHDRAW, Statement
 from aico_memory.domain.memory import OPEN
 
 
@@ -108,7 +108,7 @@ class _Chain:
 
     def hear(self, said: Statement) -> None:
         acts = {"assert": self._assert, "correct": self._correct, "end": self._end, "retract": self._retract,
-                WITHDRAW: self._withdraw, LAPSE: self._lapse}  # fmt: skip
+                WITHDRAW: self._withdraw, LAPSE: self._lapse, RESTORE: self._restore}  # fmt: skip
         acts[said.fact.act](said)
 
     def _assert(self, said: Statement) -> None:
@@ -219,6 +219,22 @@ class _Chain:
             return
         if all(one.received_at_us <= said.received_at_us for one in target.statements):
             target.learn(said, max(end_us, target.from_us), "expired", b"", "nothing confirmed it")
+
+    def _restore(self, said: Statement) -> None:
+        """An operator brought it back: it holds since when it did, and again from now on; what is held now gives way.
+
+        Nothing comes back where the same value holds in another stretch.
+        """
+        now_us, object_key, from_us = said.said_at_us, said.fact.object_key, said.fact.valid_from_us
+        same = [one for one in self.links if one.object_key == object_key]
+        target = max(same, key=lambda one: (one.from_us == from_us, one.from_us), default=None)
+        if target is None or any(one.covers(now_us) for one in same):
+            return
+        ahead = self._next_start(object_key, now_us)
+        ends_us = target.until_us if target.until_us > now_us else OPEN
+        until_us, by = (ahead.from_us, ahead.id) if ahead and ahead.from_us < ends_us else (ends_us, b"")
+        self._make_room(said, now_us, target.id)
+        target.learn(said, until_us, "active", by, "brought back in review")
 
     def _add(
         self,

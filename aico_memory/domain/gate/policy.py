@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -174,14 +174,21 @@ def write_status(policy: WritePolicy, kind: str) -> str:
     return "shadow" if policy.mode == "shadow" else "active"
 
 
-def due_dormant(active: Sequence[Memory], policy: WritePolicy, important_from: float) -> tuple[bytes, ...]:
-    """What goes dormant for the cap of the scope: of low importance first, in it the oldest; anchored items never."""
+def due_dormant(
+    active: Sequence[Memory], policy: WritePolicy, important_from: float, spared: Collection[bytes] = ()
+) -> tuple[bytes, ...]:
+    """What goes dormant for the cap of the scope: of low importance first, in it what was said last the longest ago.
+
+    Anchored items never do, nor those of the ids `spared`, for which room is made.
+    """
     active = [one for one in active if one.tier != "dormant"]
     over = len(active) - policy.scope_items
     if not policy.scope_items or over <= 0:
         return ()
-    movable = [one for one in active if not (one.pinned or one.immutable)]
-    movable.sort(key=lambda one: (one.importance >= important_from, one.created_at_us, one.memory_id))
+    movable = [one for one in active if not (one.pinned or one.immutable or one.memory_id in spared)]
+    movable.sort(
+        key=lambda one: (one.importance >= important_from, max(one.created_at_us, one.last_referenced_us), one.memory_id)
+    )
     return tuple(one.memory_id for one in movable[:over])
 
 

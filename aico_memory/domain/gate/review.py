@@ -10,15 +10,18 @@ from uuid import UUID
 from aico_memory.domain.gate.apply import Applied, Standing, apply
 from aico_memory.domain.gate.decide import WRITING, Decision, decide
 from aico_memory.domain.gate.policy import Admission, WritePolicy
-from aico_memory.domain.gate.statement import Known, Neighbour, Statement
+from aico_memory.domain.gate.statement import Known, Neighbour, Statement, restoration
 from aico_memory.domain.lifecycle import activated, rejected, require_transition, shadowed
 from aico_memory.domain.memory import Evolution, Memory, Scope
 from aico_memory.domain.temporal.evolution import differences
 from aico_memory.errors import ImmutableItem, InvalidMessage, RefusedTransition
+from aico_memory.ids import derive_id
 from aico_memory.settings.memory_model import MemoryModelSettings
 from aico_memory.settings.write_path import PredictionErrorSettings, ThresholdSettings
 
 WAITING: Final = ("candidate", "shadow")
+# What held, or was held for true, and may be brought back.
+CLOSED: Final = frozenset({"superseded", "expired", "disabled"})
 _ADMITTED: Final = Admission("admit", "reviewed")
 
 
@@ -93,12 +96,39 @@ def promote(
     return Reviewed(after, differences(waiting, after, at_us, cause, reason), applied)
 
 
+def bring_back(
+    statement: Statement, closed: Memory, at_us: int, cause: bytes, heard: int, standing: Standing, evidence: int,
+    model: MemoryModelSettings,
+) -> Reviewed:  # fmt: skip
+    """What is superseded, expired or disabled holds again, by the word of the reviewer; what is held instead ends with it.
+
+    `standing` has the item itself. Raises RefusedTransition where it became part of another or its value is held already,
+    InvalidMessage without evidence, ImmutableItem where an immutable item stands against it.
+    """
+    if closed.fact_key and closed.variant_of is None:
+        activated(closed, at_us, evidence)
+        restoration_id = derive_id(UUID(bytes=closed.memory_id), f"restored {cause.hex()}").bytes
+        said = restoration(statement, closed.valid_from_us, restoration_id, cause, at_us, heard)
+        decision = Decision("UPDATE", "brought_back", "It was brought back in review", closed.memory_id)
+        applied = apply(said, decision, standing, model)
+        if applied.decision.action == "CANDIDATE":
+            raise ImmutableItem("An immutable item would change", "Lift its anchor first.")
+        own = next((one.memory for one in applied.items if one.memory.memory_id == closed.memory_id), None)
+        if own is not None and own.status == "active":
+            return Reviewed(replace(own, last_referenced_us=max(own.last_referenced_us, at_us)), (), applied)
+    raise _stays(closed)
+
+
 def _laid_aside(waiting: Memory, at_us: int) -> Memory:
     """What waits and is not needed; what stood before stays what it was. RefusedTransition for that."""
     if waiting.status in WAITING:
         return rejected(waiting, at_us)
-    raise RefusedTransition(
-        f"This memory is {waiting.status} and does not come back: another one says now what holds",
+    raise _stays(waiting)
+
+
+def _stays(memory: Memory) -> RefusedTransition:
+    return RefusedTransition(
+        f"This memory is {memory.status} and does not come back: another one says now what holds",
         "Say it again, or change the memory that holds now with `update`.",
     )
 

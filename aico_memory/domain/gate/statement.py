@@ -15,7 +15,9 @@ CLOSING: Final = frozenset({"end", "retract"})
 WITHDRAW: Final = "withdraw"
 # Said by nobody: nothing confirmed the value for so long that it is no longer held for true.
 LAPSE: Final = "lapse"
-UNSAID: Final = frozenset({WITHDRAW, LAPSE})
+# Said by nobody: an operator brought the item back, which was superseded, expired or disabled.
+RESTORE: Final = "restore"
+UNSAID: Final = frozenset({WITHDRAW, LAPSE, RESTORE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,14 @@ def lapse(statement: Statement, statement_id: bytes, event_id: bytes, ended_us: 
     """
     fact = replace(statement.fact, act=LAPSE, corrected="", valid_from_us=ended_us, valid_until_us=OPEN)
     return replace(statement, statement_id=statement_id, event_id=event_id, said_at_us=at_us, received_at_us=at_us, fact=fact)
+
+
+def restoration(statement: Statement, from_us: int, statement_id: bytes, event_id: bytes, at_us: int, heard: int) -> Statement:
+    """What bringing an item back leaves among the statements of its key; the item holds from `from_us` on, as before."""
+    fact = replace(statement.fact, act=RESTORE, corrected="", valid_from_us=from_us, valid_until_us=OPEN)
+    return replace(
+        statement, statement_id=statement_id, event_id=event_id, said_at_us=at_us, received_at_us=at_us, heard=heard, fact=fact
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import SPEAKER
@@ -31,8 +32,9 @@ class Entity:
 class Merge:
     """`absorbed` was found to be `kept`, at `at_us` and until it was undone.
 
-    Names and edges stay with the entity of which they were said; readers follow
-    the merge. To undo it is to stop following.
+    Both are those that were named, be they one with others already: so each merge
+    is undone by itself. Names and edges stay with the entity of which they were
+    said; readers follow the merge. To undo it is to stop following.
     """
 
     merge_id: bytes
@@ -72,19 +74,24 @@ class Identities:
 
 
 def merge(
-    kept: Entity, absorbed: Entity, merges: Iterable[Merge], merge_id: bytes, at_us: int, how: str, similarity: float
-) -> Merge | None:
-    """The merge of two entities of a scope, between those that stand for them; None where they are one already.
+    kept: Entity, absorbed: Entity, merges: Iterable[Merge], merge_id: bytes, at_us: int, how: str, similarity: float,
+    entities: Mapping[bytes, Entity] | None = None,
+) -> Merge | None:  # fmt: skip
+    """The merge of two entities of a scope; None where they are one already.
 
-    Raises InvalidMessage across scopes and between different known types.
+    Of `entities` those that are one with either count with their types, too. Raises InvalidMessage across scopes and
+    between different known types.
     """
     if kept.scope != absorbed.scope:
         raise InvalidMessage(f"{kept.scope.key} and {absorbed.scope.key} share no entity", "Merge entities of one scope.")
-    if not fits(kept.type, absorbed.type):
-        raise InvalidMessage(f"{kept.name!r} is a {kept.type}, {absorbed.name!r} is a {absorbed.type}")
     identities = Identities(merges, at_us)
-    root, other = identities.canonical(kept.entity_id), identities.canonical(absorbed.entity_id)
-    return None if root == other else Merge(merge_id, root, other, at_us, how, similarity)
+    if identities.canonical(kept.entity_id) == identities.canonical(absorbed.entity_id):
+        return None
+    groups = (_together(one, identities, entities or {}) for one in (kept, absorbed))
+    for ours, theirs in product(*groups):
+        if not fits(ours.type, theirs.type):
+            raise InvalidMessage(f"{ours.name!r} is a {ours.type}, {theirs.name!r} is a {theirs.type}")
+    return Merge(merge_id, kept.entity_id, absorbed.entity_id, at_us, how, similarity)
 
 
 def undone(done: Merge, at_us: int) -> Merge:
@@ -106,3 +113,10 @@ def is_speaker(name: str) -> bool:
 def fits(one: str, other: str) -> bool:
     """Whether two types can be of one entity: equal, or one of them unknown."""
     return not one or not other or one == other
+
+
+def _together(entity: Entity, identities: Identities, entities: Mapping[bytes, Entity]) -> Iterator[Entity]:
+    """The entity, and those of `entities` that are one with it."""
+    others = sorted(identities.same(entity.entity_id) - {entity.entity_id})
+    yield entity
+    yield from (entities[one] for one in others if one in entities)

@@ -48,8 +48,8 @@ def walk(
     return tuple(found)
 
 
-def hub(entities: Collection[str], memories: Iterable[Memory]) -> tuple[Memory, ...]:
-    """All items that mention one of the entities (one and its aliases), the last said first."""
-    wanted = set(entities)
-    found = [one for one in memories if not wanted.isdisjoint(one.entities)]
+def hub(entities: Collection[str], memories: Iterable[Memory], about: Collection[bytes] = ()) -> tuple[Memory, ...]:
+    """All items that mention one of the entities (one and its aliases), and those of the ids `about`; the last said first."""
+    wanted, told = set(entities), set(about)
+    found = [one for one in memories if one.memory_id in told or not wanted.isdisjoint(one.entities)]
     return tuple(sorted(found, key=lambda one: (-one.said_at_us, one.memory_id)))

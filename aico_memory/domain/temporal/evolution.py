@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
     `what` is stated (nothing held before), changed (another value held until then),
     corrected (another value was held and never true), confirmed (the same value,
-    stated anew), ended, retracted (at no time true) or reopened.
+    stated anew), ended, retracted (at no time true), deleted (a person took it away) or reopened.
     """
 
     what: str
@@ -110,12 +110,12 @@ def evolution(versions: Sequence[Version], key: str, said: Mapping[bytes, Iterab
             steps.append(_stated(chain, version, place))
         elif known_us not in taught:
             steps.append(_revised(version, place))
-    confirmed = [step for version in chain for step in _confirmed(version, (said or {}).get(version.version_id, ()))]
+    confirmed = [step for version in chain for step in confirmations(version, (said or {}).get(version.version_id, ()))]
     return tuple(sorted((*steps, *confirmed), key=lambda step: step.known_at_us))
 
 
-def _confirmed(version: Version, said: Iterable[Said]) -> Iterable[Step]:
-    """It was said again while it was believed, and nothing else followed from that."""
+def confirmations(version: Version, said: Iterable[Said]) -> Iterable[Step]:
+    """The steps in which it was said again while it was believed, and nothing else followed from that."""
     causes = {belief.cause for belief in version.beliefs}
     for at_us, cause in said:
         held = version.believed(at_us)
@@ -144,8 +144,9 @@ def _stated(chain: Iterable[Version], version: Version, place: int) -> Step:
 def _revised(version: Version, place: int) -> Step:
     before, belief = version.beliefs[place - 1], version.beliefs[place]
     if not belief.holds:
+        what = "deleted" if belief.known_from_us == version.deleted_us else "retracted"
         since_us = before.valid_from_us
-        return Step("retracted", version.version_id, version.value, "", since_us, belief.known_from_us, belief.cause)
+        return Step(what, version.version_id, version.value, "", since_us, belief.known_from_us, belief.cause)
     if before.holds and belief.valid_until_us < before.valid_until_us:
         return Step("ended", version.version_id, version.value, "", belief.valid_until_us, belief.known_from_us, belief.cause)
     since_us = before.valid_until_us if before.holds else belief.valid_from_us

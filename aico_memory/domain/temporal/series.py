@@ -8,7 +8,7 @@ from typing import Final
 
 from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import OPEN, Evolution
-from aico_memory.domain.temporal.evolution import series_of
+from aico_memory.domain.temporal.evolution import Step, series_of
 from aico_memory.domain.temporal.trends import Point
 from aico_memory.domain.temporal.versions import Version, at
 
@@ -37,11 +37,15 @@ def _split(number: str) -> tuple[str, str, str]:
     return _GROUPS.sub("", number), "", ""
 
 
-def stated_series(statements: Iterable[Statement], versions: Sequence[Version]) -> tuple[Point, ...]:
+def stated_series(
+    statements: Sequence[Statement], versions: Sequence[Version], confirmed: Iterable[tuple[Step, str]] = ()
+) -> tuple[Point, ...]:
     """The numbers that statements gave to a fact, each at the moment from which it held, by that moment.
 
     What was corrected or taken back later is left out: a number counts only where the fact had that number then, as
-    is believed today. Several at one moment: the one that was said last.
+    is believed today. Several at one moment: the one that was said last. `confirmed` are steps in which a version was
+    stated anew, with its value: each gives the number once more when it was said. Of a run of plain repetitions the
+    evidence alone tells, since the statements in its middle are not kept.
     """
     found: dict[int, tuple[tuple[int, int, bytes, int], float]] = {}
     for statement in statements:
@@ -54,7 +58,15 @@ def stated_series(statements: Iterable[Statement], versions: Sequence[Version]) 
             continue
         if at_us not in found or statement.order > found[at_us][0]:
             found[at_us] = (statement.order, number)
-    return tuple(Point(at_us, number) for at_us, (_, number) in sorted(found.items()))
+    points = {at_us: number for at_us, (_, number) in found.items()}
+    kept = {one.event_id for one in statements}
+    for step, value in confirmed:
+        number = number_of(value)
+        if number is None or step.cause in kept:
+            continue
+        if any(version.version_id == step.version_id for version in at(versions, step.known_at_us, OPEN)):
+            points.setdefault(step.known_at_us, number)
+    return tuple(Point(at_us, number) for at_us, number in sorted(points.items()))
 
 
 def field_series(changes: Sequence[Evolution], what: str, present: float, created_at_us: int) -> tuple[Point, ...]:

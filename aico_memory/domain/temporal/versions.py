@@ -23,6 +23,7 @@ VALID_UNTIL = "valid_until_us"
 STATUS = "status"
 # Of these fields the beliefs follow; of what else changes (confidence, utility) there is much more.
 BELIEVED = (VALID_FROM, VALID_UNTIL, STATUS)
+_DELETED = "invalid"
 _HELD = frozenset({"active", "superseded", "expired"})
 
 
@@ -51,6 +52,8 @@ class Version:
     key: str
     value: str
     beliefs: tuple[Belief, ...]
+    # When a person deleted it, which says nothing of whether it was true; OPEN: nobody did.
+    deleted_us: int = OPEN
 
     def believed(self, known_as_of_us: int) -> Belief | None:
         """What was believed of it then; None where it was unknown or held for never true."""
@@ -156,7 +159,7 @@ def version_of_memory(memory: Memory, changes: Sequence[Evolution] = (), cause: 
     learned_us = memory.invalidated_at_us if closed else memory.updated_at_us
     _learn(beliefs, Belief(max(learned_us, beliefs[-1].known_from_us), *final))
     key = f"{memory.scope.key} {memory.fact_key}" if memory.fact_key and memory.variant_of is None else memory.memory_id.hex()
-    return Version(memory.memory_id, key, memory.text, tuple(beliefs))
+    return Version(memory.memory_id, key, memory.text, tuple(beliefs), _deleted_us(memory, states, learned_us))
 
 
 class Value(NamedTuple):
@@ -181,6 +184,13 @@ def versions_of_values(key: str, values: Iterable[Value]) -> tuple[Version, ...]
             beliefs.append(Belief(after.at_us, at_us, after.at_us, after.cause))
         found.append(Version(f"{key} {place}".encode(), key, text, tuple(beliefs)))
     return tuple(found)
+
+
+def _deleted_us(memory: Memory, states: Sequence[Evolution], learned_us: int) -> int:
+    gone = next((one.at_us for one in states if one.new_value == _DELETED), None)
+    if gone is not None:
+        return gone
+    return learned_us if memory.status == _DELETED and not states else OPEN
 
 
 def _learn(beliefs: list[Belief], belief: Belief) -> None:

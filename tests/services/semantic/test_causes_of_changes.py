@@ -95,3 +95,28 @@ def test_a_candidate_that_was_denied_meanwhile_is_promoted_into_what_the_denial_
     outcome = promote(worker, "Rome")
     assert values(worker, ADA) == [("Rome", "disabled")]
     assert (outcome.action, outcome.rule, outcome.record.status) == ("RETRACT", "retracted_since", "disabled")
+
+
+def test_what_was_deleted_is_told_apart_from_what_was_never_true(worker: Worker) -> None:
+    told_of = [worker.tell(message(text)).event_id.bytes for text in ("I live in Rome.", "That was never true.")]
+    assert told(worker) == list(zip(("stated", "retracted"), told_of, strict=True))
+    oslo = worker.tell(message("I live in Oslo.")).event_id.bytes
+    gone = worker.tell(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=id_of(worker, "Oslo"))).event_id.bytes
+    assert told(worker)[2:] == [("stated", oslo), ("deleted", gone)]
+    again = worker.tell(message("I live in Oslo.")).event_id.bytes
+    assert told(worker)[2:] == [("stated", oslo), ("deleted", gone), ("stated", again)]
+
+
+def test_a_deletion_after_a_retraction_is_no_step_of_its_own(worker: Worker) -> None:
+    for text in ("I live in Rome.", "That was never true."):
+        worker.tell(message(text))
+    before = told(worker)
+    worker.tell(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=id_of(worker, "Rome")))
+    assert told(worker) == before
+
+
+def test_what_was_over_and_is_deleted_is_deleted(worker: Worker) -> None:
+    for text in ("I live in Rome.", "I moved to Oslo."):
+        worker.tell(message(text))
+    gone = worker.tell(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=id_of(worker, "Rome"))).event_id.bytes
+    assert told(worker)[2:] == [("deleted", gone)]

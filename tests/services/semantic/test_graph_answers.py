@@ -20,6 +20,7 @@ from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.graph.edges import Edge, ended
 from aico_memory.domain.graph.entities import Entity
 from aico_memory.domain.graph.relations import relate
+from aico_memory.domain.lifecycle import withdrawn
 from aico_memory.domain.memory import OPEN, Scope
 from aico_memory.domain.scopes import shared
 from aico_memory.domain.temporal.versions import Belief
@@ -235,6 +236,12 @@ def test_related_items_are_reached_breadth_first_by_the_types_that_are_asked_for
     assert reached() == [("fact employer", 1, "causes"), ("fact home_city", 2, "related_to")]
     assert reached(max_hops=1) == [("fact employer", 1, "causes")]
     assert reached(types=["contradicts"]) == []
+    with pytest.raises(InvalidMessage, match=r"'bogus'.*related_to"):
+        reached(types=["bogus"])
+    with store.transaction() as transaction:
+        gone = withdrawn(item(102, "fact employer", day(1)), day(2))
+        transaction.put_item(Known(gone, NAMES[1], "employer", "x", True, "x"), None, 1)
+    assert reached() == [], "what was deleted is neither shown nor a way to others"
     with pytest.raises(NotFound):
         answers(store).related(event(temporal_pb2.RelatedRequest(user_id="alice", memory_id=id_text(uid(300)))))
 

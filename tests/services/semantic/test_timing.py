@@ -150,6 +150,17 @@ def test_a_timeline_gives_each_piece_of_time_once_with_its_reading(store: Semant
         timing(store).timeline(event(temporal_pb2.TimelineRequest(user_id="alice", from_us=5, until_us=5)))
 
 
+def test_what_began_before_1970_is_told_with_its_beginning(store: SemanticStore) -> None:
+    since_us = -252_460_800_000_000
+    old = said(1, "Rome", 0)
+    keep(store, told([replace(old, fact=replace(old.fact, valid_from_us=since_us))]))
+    of = timing(store)
+    (now,) = of.state(event(temporal_pb2.StateRequest(user_id="alice"))).facts
+    (then,) = of.timeline(event(temporal_pb2.TimelineRequest(user_id="alice", until_us=-1))).facts
+    (step,) = of.evolution(event(temporal_pb2.EvolutionRequest(user_id="alice", about=home()))).steps
+    assert (now.from_us, then.from_us, then.until_us, step.from_us) == (since_us, since_us, -1, since_us)
+
+
 def test_facts_are_meant_by_id_reading_subject_and_kind(store: SemanticStore) -> None:
     keep(store, told([*MOVES, said(7, "tea", 1, predicate="likes", single_valued=False, kind="preference")]))
     of = timing(store)

@@ -106,6 +106,16 @@ def test_a_full_scope_lets_the_oldest_of_low_importance_rest(worker):
     assert "demoted" in [one.action for one in worker.emitted(("changed", semantic_pb2.Changed))]
 
 
+def test_what_is_said_again_in_a_full_scope_wakes_and_what_was_said_longest_ago_rests(worker):
+    set_policy(worker, scope_items=3, session_writes=0)
+    for thing in ("tea", "jazz", "chess", "maps", "tea", "chess"):
+        worker.say(f"I like {thing}")
+    resting = {one.value for one in items(worker) if one.memory.tier == "dormant"}
+    assert resting == {"jazz"}
+    worker.say("I like jazz")
+    assert {one.value for one in items(worker) if one.memory.tier == "dormant"} == {"maps"}
+
+
 def active(worker) -> set[str]:
     return {value for value, status in values(worker) if status == "active"}
 

@@ -158,6 +158,10 @@ def test_the_cap_sends_the_oldest_of_low_importance_to_rest_and_no_anchored_item
     assert ids == [3, 4]
     assert [int.from_bytes(one, "big") for one in due_dormant(items, WritePolicy(scope_items=1), 0.6)] == [3, 4, 1]
     assert due_dormant(items, WritePolicy(scope_items=0), 0.6) == ()
+    again = [replace(one, last_referenced_us=9) if one.memory_id == items[2].memory_id else one for one in items]
+    assert [int.from_bytes(one, "big") for one in due_dormant(again, WritePolicy(scope_items=4), 0.6)] == [4]
+    spared = {items[3].memory_id}
+    assert [int.from_bytes(one, "big") for one in due_dormant(again, WritePolicy(scope_items=4), 0.6, spared)] == [3]
 
 
 def test_channels_say_what_made_it_stand_out() -> None:

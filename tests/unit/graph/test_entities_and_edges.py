@@ -102,6 +102,18 @@ def test_merges_stay_a_forest_and_undoing_all_restores_everything(pairs, undo, k
         assert after.canonical(one.kept) == after.canonical(one.absorbed)
 
 
+def test_those_that_are_one_with_either_count_with_their_types() -> None:
+    known = {one.entity_id: one for one in (entity(1, "Kim"), entity(2, "Bob", ""), entity(3, "Oslo", "place"))}
+    kim, bob, oslo = known.values()
+    made = merge(kim, bob, (), b"m", 1, "manual", 1.0, known)
+    assert made is not None
+    with pytest.raises(InvalidMessage, match="place"):
+        merge(bob, oslo, [made], b"n", 2, "manual", 1.0, known)
+    assert merge(bob, oslo, [undone(made, 2)], b"n", 2, "manual", 1.0, known) == Merge(
+        b"n", bob.entity_id, oslo.entity_id, 2, "manual"
+    )
+
+
 def test_merges_that_contradict_each_other_lead_to_one_entity() -> None:
     there, back = Merge(b"1", b"a", b"b", 1, "manual"), Merge(b"2", b"b", b"a", 2, "manual")
     assert Identities([back, there], 3).same(b"b") == {b"a", b"b"}
