@@ -113,7 +113,7 @@ def undo_learning(
     user: User = "me",
     until: Annotated[str | None, typer.Option(help="ISO time; what was learned after it is taken back. Without: all.")] = None,
 ) -> None:
-    """Take back what was learned of a user after a point in time; skills stand as they stood then."""
+    """Take back what was learned of a user after a point in time; feedback and skills stand as they stood then."""
     face = face_of(context)
     with face.client() as client:
         found = client.undo_learning(user, until)

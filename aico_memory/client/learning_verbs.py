@@ -132,6 +132,8 @@ class LearningVerbs(SelectionVerbs):
     async def undo_learning(self, user_id: str, until: Moment = None) -> Undone:
         """Take back everything learned of the user after a moment; None: everything. Feedback stays listed as undone.
 
+        Of feedback that was given before, what a night made of its reason and text later goes, and comes again in no other
+        night; what was edited later says what it said then, without the words that the edit took away.
         Skills stand as they stood then: proposals that were accepted since are proposals again, and what was put aside
         returns. What was deleted stays deleted.
         """

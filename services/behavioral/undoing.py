@@ -14,6 +14,7 @@ from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.feedback import LEARNED, LearningRules, evolved, learn_from
+from services.behavioral.former import say_again
 from services.behavioral.own_styles import OwnStyles
 from services.behavioral.signals import move_by_text, move_preference
 from services.behavioral.standing import stand_again
@@ -36,7 +37,9 @@ def undo(
 ) -> tuple[int, int, int]:
     """Take back what was learned or stated after `until_us`, or delete the thumb of `event_id`.
 
-    How many thumbs went, how many still count, and how many skills stand as they stood then (see `standing.stand_again`).
+    Of thumbs that stay goes what the night made of them later, and no night makes it again; what was edited says what it
+    said then. How many thumbs went or say something else again, how many still count, and how many skills stand as they
+    stood then (see `standing.stand_again`).
     Afterwards the user's knowledge, its course over time and the rewards of uses are exactly what they would be had only
     the remaining feedback been given and the remaining styles been stated.
     Raises InvalidMessage or NotFound; nothing has changed then.
@@ -52,7 +55,8 @@ def undo(
     else:
         if message.until_us < 0:
             raise InvalidMessage(f"until_us is {message.until_us}", "Give Unix microseconds, or 0 for everything.")
-        gone = rows.take_back(user, message.until_us, event.occurred_us)
+        again = say_again(rows, user, message.until_us)
+        gone = again + rows.take_back(user, message.until_us, event.occurred_us)
         until = float(message.until_us)
         rows.add_evolution(Evolution(user, event.event_id, 1, UNDONE, STATED, event.occurred_us, until, until))
         stood = stand_again(rows, event, catalogue, sealer_of)
@@ -138,9 +142,10 @@ def _steps(rows: BehavioralRows, user: str, styles: OwnStyles) -> list[tuple[int
         if record.skill_updated:
             latest = max(latest, record.at_us)
             steps.append((latest, _THUMB, place, record))
-        if record.skill_updated and record.signalled_us is not None:
+        # No night's time: none came yet, or its work was taken back.
+        if record.skill_updated and record.signalled_us:
             steps.append((max(record.signalled_us, record.at_us), _MOVE, place, record))
-        if record.classified_us is not None:
+        if record.classified_us:
             steps.append((max(record.classified_us, record.at_us), _TEXT, place, record))
     for place, change in enumerate(standing_statements(rows.evolution_of(user))):
         steps.append((change.at_us, _STATEMENT, place, change))

@@ -14,6 +14,7 @@ from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillS
 from aico_memory.domain.behavioral.records import (
     Evolution,
     FeedbackRecord,
+    FormerFeedback,
     SelectionRecord,
     SkillStanding,
     Trajectory,
@@ -28,6 +29,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "consent": ("user",),
     "evolution": ("user", "at_us", "cause", "ordinal"),
     "feedback": ("user", "event_id"),
+    "former_feedback": ("user", "event_id", "edited_us", "cause"),
     "outcome": ("user", "number"),
     "outcome_profile": ("user",),
     "posterior": ("user", "bucket", "skill_id"),
@@ -43,7 +45,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 Record = (
     UserState | SkillStanding | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution | Cell | Wish
-    | UserSkill | SealedOutcome | SealedProfile | OpenSuggestion
+    | FormerFeedback | UserSkill | SealedOutcome | SealedProfile | OpenSuggestion
 )  # fmt: skip
 Key = tuple[Any, ...]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from aico_memory.domain.behavioral.evidence import Cell, Wish
-from aico_memory.domain.behavioral.records import FeedbackRecord, HourFigure, PriorRecord, UserSkill
+from aico_memory.domain.behavioral.records import FeedbackRecord, FormerFeedback, HourFigure, PriorRecord, UserSkill
 from aico_memory.stores.sql.ledger import Ledger
 
 
@@ -46,13 +46,21 @@ class LearningRows(Protocol):
         """How many thumbs up or down were learned behind a position of the feedback, and the last position."""
 
     def take_back(self, user: str, after_us: int, at_us: int) -> int:
-        """Mark what was given after that time as undone; how many were not yet."""
+        """Mark what was given after that time as undone, how many were not yet; and what the night made later of the rest."""
 
     def change_feedback(self, record: FeedbackRecord) -> None:
         """Put another record in the place of the one that stands under its event id; its order stays."""
 
+    def former_feedback(self, user: str, after_us: int) -> list[FormerFeedback]:
+        """What a user's feedback said before edits of after that time, in the order of the edits."""
+
+    def add_former(self, former: FormerFeedback) -> None: ...
+
+    def forget_former(self, user: str, after_us: int) -> None:
+        """Delete what `former_feedback` tells."""
+
     def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
-        """Whether there was one."""
+        """With what it said before; whether there was one."""
 
     def unsignalled(self, limit: int) -> list[FeedbackRecord]:
         """Feedback with a reason that has not yet moved preferences, of people with consent, in the order it was applied."""

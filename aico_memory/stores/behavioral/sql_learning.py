@@ -9,8 +9,9 @@ from secrets import token_bytes
 from typing import Any
 
 from aico_memory.domain.behavioral.evidence import Cell, Wish
-from aico_memory.domain.behavioral.records import FeedbackRecord, HourFigure, PriorRecord, UserSkill
+from aico_memory.domain.behavioral.records import FeedbackRecord, FormerFeedback, HourFigure, PriorRecord, UserSkill
 from aico_memory.stores.behavioral import statements as sql
+from aico_memory.stores.behavioral import undo_statements as undo
 from aico_memory.stores.behavioral.packing import pack_vector
 from aico_memory.stores.behavioral.port_learning import Definition
 from aico_memory.stores.sql import Connection
@@ -58,13 +59,26 @@ class SqlLearningRows:
         return int(row[0]), int(row[1] or position)
 
     def take_back(self, user: str, after_us: int, at_us: int) -> int:
-        return self._connection.execute(sql.TAKE_BACK, (at_us, user, after_us)).rowcount
+        for query in (undo.TAKE_BACK_SIGNALS, undo.TAKE_BACK_TEXTS):
+            self._connection.execute(query, (user, after_us))
+        return self._connection.execute(undo.TAKE_BACK, (at_us, user, after_us)).rowcount
 
     def change_feedback(self, record: FeedbackRecord) -> None:
         query = f"UPDATE feedback SET ({sql.FEEDBACK}) = ({sql.placeholders(sql.FEEDBACK)}) WHERE event_id = ?"
         self._connection.execute(query, (*sql.feedback_row(record), record.event_id.bytes))
 
+    def former_feedback(self, user: str, after_us: int) -> list[FormerFeedback]:
+        return [undo.former_of(row) for row in self._connection.execute(undo.FORMER_SINCE, (user, after_us))]
+
+    def add_former(self, former: FormerFeedback) -> None:
+        query = f"INSERT INTO former_feedback ({undo.FORMER}) VALUES ({sql.placeholders(undo.FORMER)})"
+        self._connection.execute(query, undo.former_row(former))
+
+    def forget_former(self, user: str, after_us: int) -> None:
+        self._connection.execute("DELETE FROM former_feedback WHERE user_id = ? AND edited_us > ?", (user, after_us))
+
     def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
+        self._connection.execute("DELETE FROM former_feedback WHERE user_id = ? AND event_id = ?", (user, event_id.bytes))
         query = "DELETE FROM feedback WHERE user_id = ? AND event_id = ?"
         return self._connection.execute(query, (user, event_id.bytes)).rowcount > 0
 
@@ -80,7 +94,7 @@ class SqlLearningRows:
     def classified(
         self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
     ) -> None:
-        row = (sql.packed_categories(categories), at_us, answered_by, threshold, event_id.bytes)
+        row = (undo.packed_categories(categories), at_us, answered_by, threshold, event_id.bytes)
         self._connection.execute(sql.CLASSIFIED, row)
 
     def active_prior(self) -> PriorRecord | None:

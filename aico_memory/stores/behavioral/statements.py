@@ -22,6 +22,7 @@ from aico_memory.domain.behavioral.records import (
 )
 from aico_memory.stores.behavioral.outcome_statements import OUTCOME, SUGGESTION, outcome_of
 from aico_memory.stores.behavioral.packing import unpack_knowledge, unpack_vector
+from aico_memory.stores.behavioral.undo_statements import FORMER, former_of, packed_categories
 
 STATE = "confidence, uses, positive, negative, selected, explored, explored_positive, explored_negative, last_used_us"
 SELECTION = (
@@ -48,6 +49,7 @@ TABLES = (
     "stated_styles",
     "selections",
     "feedback",
+    "former_feedback",
     "trajectories",
     "evolution",
     "taste_cells",
@@ -123,10 +125,6 @@ WHERE position > ? AND reward <> 0 AND skill_updated = 1 AND undone_us IS NULL
 FEEDBACK_SINCE = f"""
 SELECT {FEEDBACK} FROM feedback
 WHERE position > ? AND reward <> 0 AND skill_updated = 1 AND undone_us IS NULL ORDER BY position
-"""
-TAKE_BACK = """
-UPDATE feedback SET undone_us = ?
-WHERE user_id = ? AND at_us > ? AND undone_us IS NULL AND (skill_updated = 1 OR sealed_text IS NOT NULL)
 """
 UNSIGNALLED = f"""
 SELECT {FEEDBACK} FROM feedback
@@ -239,11 +237,6 @@ def feedback_row(record: FeedbackRecord) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def packed_categories(categories: Mapping[str, float] | None) -> str | None:
-    """As a column holds them."""
-    return None if categories is None else json.dumps(dict(categories), sort_keys=True)
-
-
 def user_skill_of(row: Any) -> UserSkill:
     user, skill_id, version, sealed, dimensions, status, created_us, updated_us, given = row
     style = unpack_vector(dimensions)
@@ -292,6 +285,7 @@ EXPORT: Mapping[str, SectionQuery] = {
     "consent": SectionQuery("users", ("user_id",), "behavioral, long_term, feedback_count, revision", user_of),
     "evolution": SectionQuery("evolution", ("user_id", "at_us", "cause", "ordinal"), EVOLUTION, evolution_of),
     "feedback": SectionQuery("feedback", ("user_id", "event_id"), FEEDBACK, feedback_of),
+    "former_feedback": SectionQuery("former_feedback", ("user_id", "event_id", "edited_us", "cause"), FORMER, former_of),
     "outcome": SectionQuery("outcomes", ("user_id", "number"), OUTCOME, outcome_of),
     "outcome_profile": SectionQuery(
         "outcome_profiles", ("user_id",), "user_id, sealed_profile, updated_us", lambda row: SealedProfile(*row)

@@ -12,8 +12,10 @@ from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, Se
 from aico_memory.domain.behavioral.evidence import Cell, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import (
+    TAKEN_BACK_US,
     Evolution,
     FeedbackRecord,
+    FormerFeedback,
     HourFigure,
     PriorRecord,
     SelectionRecord,
@@ -40,6 +42,7 @@ class Tables:
     stated: dict[str, Preference] = field(default_factory=dict)
     selections: dict[tuple[str, str], SelectionRecord] = field(default_factory=dict)
     feedback: dict[uuid.UUID, FeedbackRecord] = field(default_factory=dict)
+    former: dict[tuple[str, bytes, int, bytes], FormerFeedback] = field(default_factory=dict)
     trajectories: dict[tuple[str, str], Trajectory] = field(default_factory=dict)
     evolution: dict[tuple[str, int, bytes, int], Evolution] = field(default_factory=dict)
     cells: dict[tuple[str, str, str, str, str], Cell] = field(default_factory=dict)
@@ -102,6 +105,7 @@ class MemoryLearningRows:
         return len(places), max(places, default=position)
 
     def take_back(self, user: str, after_us: int, at_us: int) -> int:
+        self._take_back_moves(user, after_us)
         found = [
             key
             for key, one in self._tables.feedback.items()
@@ -114,6 +118,15 @@ class MemoryLearningRows:
             self._tables.feedback[key] = replace(self._tables.feedback[key], undone_us=at_us)
         return len(found)
 
+    def _take_back_moves(self, user: str, after_us: int) -> None:
+        def kept(moment_us: int | None) -> int | None:
+            return TAKEN_BACK_US if moment_us is not None and moment_us > after_us else moment_us
+
+        for key, one in self._tables.feedback.items():
+            if one.user == user:
+                moves = replace(one, signalled_us=kept(one.signalled_us), classified_us=kept(one.classified_us))
+                self._tables.feedback[key] = moves
+
     def change_feedback(self, record: FeedbackRecord) -> None:
         if record.event_id in self._tables.feedback:
             self._tables.feedback[record.event_id] = record
@@ -123,7 +136,21 @@ class MemoryLearningRows:
         if found is None or found.user != user:
             return False
         del self._tables.feedback[event_id]
+        former = self._tables.former.items()
+        self._tables.former = {key: one for key, one in former if one.event_id != event_id}
         return True
+
+    def former_feedback(self, user: str, after_us: int) -> list[FormerFeedback]:
+        found = [one for one in self._tables.former.values() if one.user == user and one.edited_us > after_us]
+        return sorted(found, key=lambda one: one.edited_us)
+
+    def add_former(self, former: FormerFeedback) -> None:
+        key = (former.user, former.event_id.bytes, former.edited_us, former.cause.bytes)
+        self._tables.former[key] = former
+
+    def forget_former(self, user: str, after_us: int) -> None:
+        former = self._tables.former.items()
+        self._tables.former = {key: one for key, one in former if one.user != user or one.edited_us <= after_us}
 
     def unsignalled(self, limit: int) -> list[FeedbackRecord]:
         tables = self._tables

@@ -18,6 +18,7 @@ from tests.stores.behavioral.rows import (
     STATE,
     event,
     feedback,
+    former,
     read,
     selection,
     trajectory,
@@ -35,6 +36,7 @@ def fill(store):
             lambda rows, user=user: rows.put_posterior(user, 42, "short", POSTERIOR, 1),
             lambda rows, user=user: rows.put_preference(user, 42, PREFERENCE, 1),
             lambda rows, user=user: rows.put_stated_style(user, PREFERENCE),
+            lambda rows, user=user: rows.add_former(former(user=user)),
             lambda rows, user=user: rows.add_selection(selection(user=user)),
             lambda rows, user=user: rows.put_cell(user, Cell("question", "neutral", "morning", "short", 2.0, 1.0)),
             lambda rows, user=user: rows.put_wish(user, Wish("verbosity", 0.0, 1.0)),
@@ -53,7 +55,7 @@ def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
     whole = read(store, lambda rows: list(pages(rows, "", ("", ()), 100)))
     assert [row[:2] for row in whole] == sorted(row[:2] for row in whole)
     assert {row[0] for row in whole} == set(SECTIONS)
-    assert len(whole) == 30
+    assert len(whole) == 32
     for size in (1, 3, 7):
         walked, after = [], ("", ())
         while page := read(store, lambda rows, after=after, size=size: list(pages(rows, "", after, size))):
@@ -65,7 +67,7 @@ def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
 def test_the_export_of_one_user_holds_nothing_of_another(store):
     fill(store)
     rows = read(store, lambda rows: list(pages(rows, "bob", ("", ()), 100)))
-    assert len(rows) == 15
+    assert len(rows) == 16
     assert {key[0] for _, key, _ in rows} == {"bob"}
 
 

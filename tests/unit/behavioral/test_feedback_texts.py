@@ -268,3 +268,14 @@ def test_a_text_that_says_the_content_was_wrong_takes_back_what_the_thumb_counte
     worker.feedback("reactive_only", 1, timestamp=START_US * 2)
     worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=START_US * 2 - 1))
     assert counted() == [kept]
+
+
+def test_undo_to_before_the_night_takes_back_what_it_read_in_a_text_and_no_night_reads_it_again(worker):
+    worker.feedback("detailed_explanation", -1, free_text=TOO_LONG)
+    before, until_us = (verbosity(worker), wishes(worker)), START_US + worker.count * 1_000_000
+    night(worker)
+    assert (verbosity(worker), wishes(worker)) != before
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=until_us))
+    assert (verbosity(worker), wishes(worker)) == before
+    night(worker)
+    assert (verbosity(worker), wishes(worker)) == before
