@@ -180,6 +180,7 @@ class LearningVerbs(SelectionVerbs):
     async def change_skill(self, user_id: str, skill_id: str, action: str) -> Skill:
         """accept, archive, restore, revert or delete a skill of the user's own; archive or restore a base skill.
 
+        What is restored stands as it stood when it was put aside: a proposal waits again to be accepted.
         `revert` makes the version before the newest one, exactly as it was made. A proposed refinement of a skill that is
         accepted becomes a new version of that skill.
         """
