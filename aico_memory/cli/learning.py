@@ -36,7 +36,7 @@ def preferences(
         if rows:
             face.table(("bucket", "dimension", "value"), rows)
         else:
-            face.out.print("Nothing was learned in a context yet; `style` shows what holds for all, stated wishes among it.")
+            face.out.print("Nothing was learned in a context yet; `style` shows what holds for all, what was stated among it.")
 
     face.show(found, show)
 
@@ -62,7 +62,7 @@ def preference_reset(
     user: User = "me",
     bucket: Annotated[int | None, typer.Option(help="Only this context bucket.", min=0)] = None,
 ) -> None:
-    """Put the preferred style back to neutral."""
+    """Put the preferred style back to neutral; what was learned of style until then counts no more."""
     face = face_of(context)
     with face.client() as client:
         found = client.reset_preference(user, bucket)

@@ -37,7 +37,7 @@ class StyleBelief(TypedDict):
     dimension: str
     slope: float
     deviation: float
-    # What they have said of it for all situations, 0..1; None where that is nothing, or neutral.
+    # What they have said of it for all situations, 0..1; None where that is nothing.
     stated: float | None
 
 
@@ -239,13 +239,18 @@ class LearningVerbs(SelectionVerbs):
     async def set_preference(self, user_id: str, style: Mapping[str, float], bucket: int | None = None) -> dict[str, Any]:
         """Say which style the user wants: values 0..1 by the names of dimensions, in one context bucket or in all.
 
-        It stands over what was learned until then, and feedback goes on from it; contexts that come later begin with what
-        was said of all. Without consent the status says so.
+        It stands over what was learned until then: the value is how the dimension is liked where it was said (0.5: neither
+        little nor much of it), and older thumbs count there as much as their skills are neutral in it. Feedback goes on from
+        it; contexts that come later begin with what was said of all. Without consent the status says so.
         """
         return await self._put_preference(user_id, behavioral_pb2.PutPreference(style=_checked_style(style)), bucket)
 
     async def reset_preference(self, user_id: str, bucket: int | None = None) -> dict[str, Any]:
-        """Put the preferred style of one context bucket, or of all, back to neutral."""
+        """Put the preferred style of one context bucket, or of all, back to neutral.
+
+        What was said there, and what thumbs and reasons have taught of style there, counts no more; feedback itself, the
+        confidence in skills and, with a bucket, what other contexts have taught stay. `undo_learning` takes it back.
+        """
         return await self._put_preference(user_id, behavioral_pb2.PutPreference(reset=True), bucket)
 
     async def _put_preference(self, user_id: str, command: behavioral_pb2.PutPreference, bucket: int | None) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from aico_memory.contracts.envelope import Event
+from aico_memory.domain.behavioral.dimensions import Vector
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, FeedbackRecord
 from aico_memory.domain.behavioral.skill import Catalogue
@@ -105,22 +107,22 @@ def fold_again(
         rows.put_skill_state(user, skill_id, state)
     thumbs = 0
     for moment_us, kind, step in _steps(rows, user, styles):
+        style_of = partial(_style_at, styles, catalogue, moment_us)
         if isinstance(step, Evolution):
-            apply_stated(rows, step, stated_weight)
+            apply_stated(rows, step, stated_weight, style_of)
             continue
         if isinstance(step, str):
             rows.forget_skill(user, step)
             if step in selected:
                 rows.put_skill_state(user, step, selected[step])
             continue
-        own = step.skill_id not in catalogue
-        dimensions = styles.at(step.skill_id, moment_us) if own else catalogue.get(step.skill_id).dimensions
+        dimensions = style_of(step.skill_id)
         if dimensions is None:
             continue
         if kind == _THUMB:
             before = learn_from(rows, step, dimensions, rules)
             rows.add_evolution(evolved(rows, step, before))
-            if step.reward > 0 and own:
+            if step.reward > 0 and step.skill_id not in catalogue:
                 liked = rows.preference(user, step.bucket).dimensions
                 styles.like(step.skill_id, moment_us, liked, rules.dimension_rate)
             thumbs += 1
@@ -130,6 +132,10 @@ def fold_again(
             move_by_text(rows, step, dimensions, rules, signal_step, step.at_us)
     styles.keep()
     return thumbs
+
+
+def _style_at(styles: OwnStyles, catalogue: Catalogue, moment_us: int, skill_id: str) -> Vector | None:
+    return catalogue.get(skill_id).dimensions if skill_id in catalogue else styles.at(skill_id, moment_us)
 
 
 def _steps(rows: BehavioralRows, user: str, styles: OwnStyles) -> list[tuple[int, int, _What]]:

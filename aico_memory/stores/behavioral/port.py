@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from aico_memory.contracts.consumer_state import ConsumerState
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile
-from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import (
     Evolution,
@@ -37,6 +37,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "selection": ("user", "request_id"),
     "skill": ("user", "skill_id"),
     "stated_style": ("user",),
+    "statement": ("user", "bucket", "dimension"),
     "suggestion": ("user", "suggestion_id"),
     "taste": ("user", "intent", "sentiment", "time_of_day", "skill_id"),
     "trajectory": ("user", "request_id"),
@@ -45,7 +46,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 Record = (
     UserState | SkillStanding | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution | Cell | Wish
-    | FormerFeedback | UserSkill | SealedOutcome | SealedProfile | OpenSuggestion
+    | Stated | FormerFeedback | UserSkill | SealedOutcome | SealedProfile | OpenSuggestion
 )  # fmt: skip
 Key = tuple[Any, ...]
 

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.records import FeedbackRecord, FormerFeedback, HourFigure, PriorRecord, UserSkill
 from aico_memory.stores.sql.ledger import Ledger
 
@@ -29,15 +29,23 @@ class LearningRows(Protocol):
     def cell(self, user: str, empty: Cell) -> Cell:
         """What stands under the key of `empty`, else `empty` itself."""
 
-    def put_cell(self, user: str, cell: Cell) -> None: ...
+    def put_cell(self, user: str, cell: Cell) -> None:
+        """An empty one is deleted."""
 
     def wishes(self, user: str) -> list[Wish]:
         """Sorted by dimension."""
 
-    def put_wish(self, user: str, wish: Wish) -> None: ...
+    def put_wish(self, user: str, wish: Wish) -> None:
+        """An empty one is deleted."""
+
+    def statements(self, user: str) -> list[Stated]:
+        """What stands of what a user has said; of all situations first, then by bucket, sorted by dimension."""
+
+    def put_statement(self, user: str, stated: Stated) -> None:
+        """In the place of what was said of the same bucket and dimension; one without a weight is deleted."""
 
     def forget_learned(self, user: str) -> None:
-        """Delete cells, wishes, posteriors, preferences and the stated style of a user; states of skills stay."""
+        """Delete cells, wishes, statements, posteriors, preferences and the stated style of a user; states of skills stay."""
 
     def taught_users(self) -> list[str]:
         """Those with consent and at least one cell, sorted."""

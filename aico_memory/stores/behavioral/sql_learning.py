@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from secrets import token_bytes
 from typing import Any
 
-from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.records import FeedbackRecord, FormerFeedback, HourFigure, PriorRecord, UserSkill
 from aico_memory.stores.behavioral import statements as sql
 from aico_memory.stores.behavioral import undo_statements as undo
@@ -37,18 +37,36 @@ class SqlLearningRows:
         return empty if row is None else Cell(*empty.key, *row)
 
     def put_cell(self, user: str, cell: Cell) -> None:
-        self._connection.execute(sql.PUT_CELL, (user, *cell.key, cell.positive, cell.negative))
+        if cell.total > 0:
+            self._connection.execute(sql.PUT_CELL, (user, *cell.key, cell.positive, cell.negative))
+        else:
+            self._connection.execute(sql.DELETE_CELL, (user, *cell.key))
 
     def wishes(self, user: str) -> list[Wish]:
         query = "SELECT dimension, more, less FROM wishes WHERE user_id = ? ORDER BY dimension"
         return [Wish(*row) for row in self._connection.execute(query, (user,))]
 
     def put_wish(self, user: str, wish: Wish) -> None:
-        query = "INSERT OR REPLACE INTO wishes (user_id, dimension, more, less) VALUES (?, ?, ?, ?)"
-        self._connection.execute(query, (user, wish.dimension, wish.more, wish.less))
+        if wish.more + wish.less > 0:
+            query = "INSERT OR REPLACE INTO wishes (user_id, dimension, more, less) VALUES (?, ?, ?, ?)"
+            self._connection.execute(query, (user, wish.dimension, wish.more, wish.less))
+        else:
+            self._connection.execute("DELETE FROM wishes WHERE user_id = ? AND dimension = ?", (user, wish.dimension))
+
+    def statements(self, user: str) -> list[Stated]:
+        query = f"SELECT {sql.STATEMENT} FROM statements WHERE user_id = ? ORDER BY bucket, dimension"
+        return [sql.stated_of(row) for row in self._connection.execute(query, (user,))]
+
+    def put_statement(self, user: str, stated: Stated) -> None:
+        key = (user, sql.EVERY_BUCKET if stated.bucket is None else stated.bucket, stated.dimension)
+        if stated.weight > 0:
+            query = "INSERT OR REPLACE INTO statements (user_id, bucket, dimension, value, weight) VALUES (?, ?, ?, ?, ?)"
+            self._connection.execute(query, (*key, stated.value, stated.weight))
+        else:
+            self._connection.execute("DELETE FROM statements WHERE user_id = ? AND bucket = ? AND dimension = ?", key)
 
     def forget_learned(self, user: str) -> None:
-        for table in ("taste_cells", "wishes", "posteriors", "preferences", "stated_styles"):
+        for table in ("taste_cells", "wishes", "statements", "posteriors", "preferences", "stated_styles"):
             self._connection.execute(f"DELETE FROM {table} WHERE user_id = ?", (user,))
 
     def taught_users(self) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedProfile
-from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import (
     Evolution,
@@ -54,6 +54,7 @@ TABLES = (
     "evolution",
     "taste_cells",
     "wishes",
+    "statements",
     "priors",
     "hours",
     "outcomes",
@@ -115,6 +116,12 @@ PUT_CELL = """
 INSERT OR REPLACE INTO taste_cells (user_id, intent, sentiment, time_of_day, skill_id, positive, negative)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 """
+DELETE_CELL = """
+DELETE FROM taste_cells WHERE user_id = ? AND intent = ? AND sentiment = ? AND time_of_day = ? AND skill_id = ?
+"""
+STATEMENT = "bucket, dimension, value, weight"
+# The bucket under which is kept what was said of all situations.
+EVERY_BUCKET = -1
 TAUGHT = """
 SELECT user_id FROM users WHERE behavioral = 1 AND user_id IN (SELECT DISTINCT user_id FROM taste_cells) ORDER BY user_id
 """
@@ -157,6 +164,7 @@ SELECT
     + (SELECT {ROW} * count(*) FROM posteriors WHERE user_id = ?1 {known})
     + (SELECT ({ROW} + 128) * count(*) FROM preferences WHERE user_id = ?1)
     + (SELECT ({ROW} + 128) * count(*) FROM stated_styles WHERE user_id = ?1)
+    + (SELECT {ROW} * count(*) FROM statements WHERE user_id = ?1)
     + (SELECT coalesce(sum({ROW} + 128 + length(sealed_definition)), 0) FROM user_skills
        WHERE user_id = ?1 AND status IN ('accepted', 'proposed'))
 """
@@ -244,6 +252,11 @@ def user_skill_of(row: Any) -> UserSkill:
     return UserSkill(user, skill_id, version, sealed, style, status, created_us, updated_us, made_with)
 
 
+def stated_of(row: Any) -> Stated:
+    bucket, dimension, value, weight = row
+    return Stated(dimension, value, weight, None if bucket == EVERY_BUCKET else bucket)
+
+
 def trajectory_of(row: Any) -> Trajectory:
     user, request_id, conversation_id, turn, skill_id, is_exploration, *rest = row
     return Trajectory(user, request_id, conversation_id, turn, skill_id, bool(is_exploration), *rest)
@@ -302,6 +315,7 @@ EXPORT: Mapping[str, SectionQuery] = {
         lambda row: SkillStanding(SkillState(*row[:-1]), bool(row[-1])),
     ),
     "stated_style": SectionQuery("stated_styles", ("user_id",), "dimensions", lambda row: Preference(unpack_vector(row[0]))),
+    "statement": SectionQuery("statements", ("user_id", "bucket", "dimension"), STATEMENT, stated_of),
     "suggestion": SectionQuery("open_suggestions", ("user_id", "suggestion_id"), SUGGESTION, lambda row: OpenSuggestion(*row)),
     "taste": SectionQuery(
         "taste_cells",

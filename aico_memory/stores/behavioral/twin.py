@@ -173,8 +173,9 @@ class MemoryRows(MemoryOutcomeRows):
             "posteriors": len(tables.posteriors), "preferences": len(tables.preferences), "stated_styles": len(tables.stated),
             "selections": len(tables.selections), "feedback": len(tables.feedback),
             "former_feedback": len(tables.former), "trajectories": len(tables.trajectories), "evolution": len(tables.evolution),
-            "taste_cells": len(tables.cells), "wishes": len(tables.wishes), "priors": len(tables.priors),
-            "hours": len(tables.hours), "outcomes": len(tables.outcomes), "outcome_profiles": len(tables.profiles),
+            "taste_cells": len(tables.cells), "wishes": len(tables.wishes), "statements": len(tables.statements),
+            "priors": len(tables.priors), "hours": len(tables.hours), "outcomes": len(tables.outcomes),
+            "outcome_profiles": len(tables.profiles),
             "open_suggestions": len(tables.suggestions), "insights": len(tables.insights),
         }  # fmt: skip
 
@@ -196,6 +197,7 @@ class MemoryRows(MemoryOutcomeRows):
             "selection": tables.selections.items(),
             "skill": ((key, SkillStanding(one, key in tables.archived)) for key, one in tables.states.items()),
             "stated_style": (((user,), one) for user, one in tables.stated.items()),
+            "statement": tables.statements.items(),
             "suggestion": tables.suggestions.items(),
             "taste": tables.cells.items(),
             "trajectory": tables.trajectories.items(),
