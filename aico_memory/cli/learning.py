@@ -38,7 +38,7 @@ def preferences(
         if rows:
             face.table(("bucket", "dimension", "value"), rows)
         else:
-            face.out.print("Nothing was learned in a context yet; `style` shows what holds for all, stated wishes among it.")
+            face.out.print("Nothing was learned in a context yet; `style` shows what holds for all, what was stated among it.")
 
     face.show(found, show)
 
@@ -64,7 +64,7 @@ def preference_reset(
     user: User = "me",
     bucket: Annotated[int | None, typer.Option(help="Only this context bucket.", min=0)] = None,
 ) -> None:
-    """Put the preferred style back to neutral."""
+    """Put the preferred style back to neutral; what was learned of style until then counts no more."""
     face = face_of(context)
     with face.client() as client:
         found = client.reset_preference(user, bucket)
@@ -115,7 +115,7 @@ def undo_learning(
     user: User = "me",
     until: Annotated[str | None, typer.Option(help="ISO time; what was learned after it is taken back. Without: all.")] = None,
 ) -> None:
-    """Take back what was learned of a user after a point in time; skills stand as they stood then."""
+    """Take back what was learned of a user after a point in time; feedback and skills stand as they stood then."""
     face = face_of(context)
     with face.client() as client:
         found = client.undo_learning(user, until)

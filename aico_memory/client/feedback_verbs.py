@@ -46,7 +46,7 @@ class FeedbackReading(TypedDict):
 
 
 class Undone(TypedDict):
-    """How many thumbs were taken back, and how many still teach."""
+    """How many thumbs were taken back or say again what they said before an edit, and how many still teach."""
 
     undone: int
     left: int

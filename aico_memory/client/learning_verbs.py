@@ -36,7 +36,7 @@ class StyleBelief(TypedDict):
     dimension: str
     slope: float
     deviation: float
-    # What they have said of it for all situations, 0..1; None where that is nothing, or neutral.
+    # What they have said of it for all situations, 0..1; None where that is nothing.
     stated: float | None
 
 
@@ -134,6 +134,8 @@ class LearningVerbs(SelectionVerbs):
     async def undo_learning(self, user_id: str, until: Moment = None) -> Undone:
         """Take back everything learned of the user after a moment; None: everything. Feedback stays listed as undone.
 
+        Of feedback that was given before, what a night made of its reason and text later goes, and comes again in no other
+        night; what was edited later says what it said then, without the words that the edit took away.
         Skills stand as they stood then: proposals that were accepted since are proposals again, and what was put aside
         returns. What was deleted stays deleted.
         """
@@ -180,6 +182,7 @@ class LearningVerbs(SelectionVerbs):
     async def change_skill(self, user_id: str, skill_id: str, action: str) -> Skill:
         """accept, archive, restore, revert or delete a skill of the user's own; archive or restore a base skill.
 
+        What is restored stands as it stood when it was put aside: a proposal waits again to be accepted.
         `revert` makes the version before the newest one, exactly as it was made. A proposed refinement of a skill that is
         accepted becomes a new version of that skill.
         """
@@ -238,13 +241,18 @@ class LearningVerbs(SelectionVerbs):
     async def set_preference(self, user_id: str, style: Mapping[str, float], bucket: int | None = None) -> dict[str, Any]:
         """Say which style the user wants: values 0..1 by the names of dimensions, in one context bucket or in all.
 
-        It stands over what was learned until then, and feedback goes on from it; contexts that come later begin with what
-        was said of all. Without consent the status says so.
+        It stands over what was learned until then: the value is how the dimension is liked where it was said (0.5: neither
+        little nor much of it), and older thumbs count there as much as their skills are neutral in it. Feedback goes on from
+        it; contexts that come later begin with what was said of all. Without consent the status says so.
         """
         return await self._put_preference(user_id, behavioral_pb2.PutPreference(style=_checked_style(style)), bucket)
 
     async def reset_preference(self, user_id: str, bucket: int | None = None) -> dict[str, Any]:
-        """Put the preferred style of one context bucket, or of all, back to neutral."""
+        """Put the preferred style of one context bucket, or of all, back to neutral.
+
+        What was said there, and what thumbs and reasons have taught of style there, counts no more; feedback itself, the
+        confidence in skills and, with a bucket, what other contexts have taught stay. `undo_learning` takes it back.
+        """
         return await self._put_preference(user_id, behavioral_pb2.PutPreference(reset=True), bucket)
 
     async def _put_preference(self, user_id: str, command: behavioral_pb2.PutPreference, bucket: int | None) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class SynchronousLearning:
         return self._run(self._client.set_preference(user_id, style, bucket))
 
     def reset_preference(self: _Face, user_id: str, bucket: int | None = None) -> dict[str, Any]:
-        """Put the preferred style back to neutral."""
+        """Put the preferred style back to neutral; what was learned of style there counts no more."""
         return self._run(self._client.reset_preference(user_id, bucket))
 
     def evaluate_policy(self: _Face, policy: str | None = None, settings: Mapping[str, Any] | None = None) -> PolicyEvaluation:

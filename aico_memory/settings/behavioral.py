@@ -139,7 +139,7 @@ class LibrarySettings(Section):
         3.0,
         ge=0,
         le=100,
-        description="How much a style that a person states weighs beside the reason of one thumb.",
+        description="How surely a style that a person states is meant, beside the reason of a thumb; 0: selection ignores it.",
     )
     bytes_per_user: int = Field(1_048_576, ge=10_000, description="Learned data of a user beyond which skills are archived.")
     archive_at_once: int = Field(10, ge=1, le=1000, description="Least valuable skills that are archived at a time.")

@@ -14,6 +14,7 @@ from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.feedback import LearningRules, text_context
+from services.behavioral.former import keep_former
 from services.behavioral.undoing import fold_again, reward_again
 
 EDITED = "edited"
@@ -25,8 +26,8 @@ def edit(
 ) -> behavioral_pb2.FeedbackResult:  # fmt: skip
     """Apply an `EditFeedback`: its record, and all that was learned, folded again from the feedback that counts.
 
-    Reason and text move preferences anew in the next nightly batch. Raises InvalidReward, InvalidMessage or NotFound;
-    nothing has changed then.
+    Reason and text move preferences anew in the next nightly batch. What it said before is kept for undo. Raises
+    InvalidReward, InvalidMessage or NotFound; nothing has changed then.
     """
     message, user = event.message, event.user
     if len(message.event_id) != 16:
@@ -51,6 +52,7 @@ def edit(
         changed = replace(
             changed, sealed_text=sealed, categories=None, classified_us=None, classified_by="", text_threshold=None
         )
+    keep_former(rows, event, standing)
     rows.change_feedback(changed)
     reward_again(rows, user, [(changed.request_id, changed.skill_id)])
     left = fold_again(rows, user, catalogue, rules, signal_step, stated_weight)

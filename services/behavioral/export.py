@@ -76,7 +76,6 @@ def _fields(record: Record, sealer_of: SealerOf) -> dict[str, Any]:
         fields = {**fields.pop("state"), **fields}
     elif isinstance(record, Evolution):
         fields.pop("before")
-        fields["cause"] = record.cause.hex
     elif isinstance(record, UserSkill):
         fields["definition"] = _opened(
             fields.pop("sealed_definition"), record.user, skill_context(record.skill_id, record.version), sealer_of
@@ -89,9 +88,7 @@ def _fields(record: Record, sealer_of: SealerOf) -> dict[str, Any]:
         fields |= _words_of(record, sealer_of)
     elif isinstance(record, Preference):
         fields["dimensions"] = named(record.dimensions)
-    if "event_id" in fields:
-        fields["event_id"] = fields["event_id"].hex
-    return fields
+    return fields | {name: fields[name].hex for name in ("event_id", "cause") if name in fields}
 
 
 def _words_of(record: SealedOutcome | SealedProfile | OpenSuggestion, sealer_of: SealerOf) -> dict[str, Any]:

@@ -162,6 +162,14 @@ def dimensions_of(rows: BehavioralRows, user: str, skill_id: str, catalogue: Cat
     return catalogue.get(skill_id).dimensions
 
 
+def style_of(rows: BehavioralRows, user: str, skill_id: str, catalogue: Catalogue) -> Vector | None:
+    """The same; None where there is neither."""
+    try:
+        return dimensions_of(rows, user, skill_id, catalogue)
+    except SkillNotFound:
+        return None
+
+
 def text_context(event_id: bytes) -> bytes:
     """What a sealed free text is bound to."""
     return b"feedback/text\0" + event_id

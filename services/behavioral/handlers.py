@@ -36,7 +36,7 @@ from services.behavioral.consenting import consent
 from services.behavioral.editing import edit
 from services.behavioral.emitting import audit, emit
 from services.behavioral.export import export_page
-from services.behavioral.feedback import LearningRules, answer_of, judge
+from services.behavioral.feedback import LearningRules, answer_of, judge, style_of
 from services.behavioral.figures import (
     chooser_of,
     hierarchical_figures,
@@ -301,7 +301,8 @@ class BehavioralHandlers(Handlers):
         return answer
 
     def _state(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
-        answer = state(rows, event, self._settings.library.stated_weight)
+        weight = self._settings.library.stated_weight
+        answer = state(rows, event, weight, lambda skill_id: style_of(rows, event.user, skill_id, self._catalogue))
         if answer.status != NO_CONSENT:
             emit(transaction, event, audit(event, "preference_stated", {"buckets": answer.buckets}), "audit")
         return answer

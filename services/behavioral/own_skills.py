@@ -17,6 +17,7 @@ from aico_memory.domain.behavioral.skill import Catalogue, Skill, SkillType, Tri
 from aico_memory.errors import InvalidMessage, KeyDestroyed, SkillNotFound, WrongKey
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
+from services.behavioral.stating import STATED, UNDONE
 
 # How ids begin that were given here, and not chosen by whoever made the skill.
 PROPOSED_IDS = "proposed_"
@@ -30,6 +31,9 @@ PROPOSED, ACCEPTED, REPLACED, ARCHIVED = "proposed", "accepted", "replaced", "ar
 # judged the styles of its versions, with which its thumbs are learned again.
 DELETED = "deleted"
 GONE = (REPLACED, DELETED)
+# A skill stands otherwise than before. Values are places in STANDINGS.
+STANDS = "stands"
+STANDINGS = (PROPOSED, ACCEPTED, ARCHIVED)
 # A version has the style of another one, as far as thumbs had moved it. Values are versions.
 GOES_ON = "style_goes_on"
 
@@ -163,7 +167,10 @@ def own(rows: BehavioralRows, user: str, skill_id: str) -> UserSkill:
 
 
 def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, at_us: int) -> UserSkill | None:
-    """accept, archive, restore or delete; the record as it is then, None where it was deleted."""
+    """accept, archive, restore or delete; the record as it is then, None where it was deleted.
+
+    What is restored stands as it stood when it was put aside.
+    """
     found = own(rows, user, skill_id)
     if action == "delete":
         remove(rows, found, at_us)
@@ -174,9 +181,27 @@ def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, a
         raise InvalidMessage(f"action is {action!r}", "Give accept, archive, restore, revert or delete.")
     if action == "restore" and found.status != ARCHIVED:
         raise InvalidMessage(f"{skill_id} is {found.status}, not archived", "A proposed skill is accepted.")
-    changed = replace(found, status=ARCHIVED if action == "archive" else ACCEPTED, updated_us=at_us)
+    if action == "restore":
+        status = before_archiving(rows.evolution_of(user), skill_id)
+    else:
+        status = ARCHIVED if action == "archive" else ACCEPTED
+    changed = replace(found, status=status, updated_us=at_us)
     rows.put_user_skill(changed)
     return changed
+
+
+def before_archiving(changes: Iterable[Evolution], skill_id: str) -> str:
+    """How a skill stood when it was put aside: a proposal is one again. In use where nothing of it is noted."""
+    found: list[Evolution] = []
+    for one in changes:
+        if one.subject == skill_id and one.what == STANDS and one.new_value == STANDINGS.index(ARCHIVED):
+            found.append(one)
+        elif one.subject == skill_id and one.what == ARCHIVED:
+            # For want of room, which only what was in use is put aside for.
+            found.append(replace(one, old_value=float(STANDINGS.index(ACCEPTED))))
+        elif one.what == UNDONE and one.subject == STATED:
+            found = [standing for standing in found if standing.at_us <= one.old_value]
+    return STANDINGS[int(found[-1].old_value)] if found else ACCEPTED
 
 
 def remove(rows: BehavioralRows, found: UserSkill, at_us: int) -> None:

@@ -98,15 +98,17 @@ class Questions:
             shelf = Shelves(self._catalogue, self._sealer_of, 1).of(rows, event.user)
             posterior = tastes.of(rows, event.user, rows.user(event.user), shelf)
             prior = tastes.prior(rows).version
-            said = named(rows.stated_style(event.user).dimensions)
+            # A style that was stated before statements were kept stands here alone.
+            before = named(rows.stated_style(event.user).dimensions)
+            said = {name: value for name, value in before.items() if value != NEUTRAL_VALUE}
+            said |= {one.dimension: one.value for one in rows.statements(event.user) if one.bucket is None}
         wanted = event.message.bucket if event.message.HasField("bucket") else None
         answer = behavioral_pb2.Preferences(prior=prior)
         for bucket, one in found.items():
             if wanted is None or bucket == wanted:
                 answer.buckets.add(bucket=bucket, dimensions=one.dimensions, updates=one.updates, style=named(one.dimensions))
         for name, slope, deviation in zip(DIMENSIONS, *posterior.taste(), strict=True):
-            stated = said[name] if said[name] != NEUTRAL_VALUE else None
-            answer.taste.add(dimension=name, slope=float(slope), deviation=float(deviation), stated=stated)
+            answer.taste.add(dimension=name, slope=float(slope), deviation=float(deviation), stated=said.get(name))
         return answer
 
     def _guidance(self, event: Event, ports: Ports) -> Message:

@@ -74,7 +74,7 @@ def change(rows: BehavioralRows, user: str, skill_id: str, action: str, sealer: 
     found = own(rows, user, skill_id)
     words = opened_words(skill_id, found.version, found.sealed_definition, sealer)
     refined = words.get(REFINES)
-    if refined is None or action not in {"accept", "restore"}:
+    if refined is None or action != "accept":
         return change_status(rows, user, skill_id, action, at_us)
     target = current_of(rows, user, refined)
     if target is None or target.status != ACCEPTED:

@@ -42,7 +42,6 @@ class Selector:
         """The choice for this request among base skills and the user's own, of how many; nothing is stored yet."""
         user, request_id = event.user, request_id_of(event)
         consent = rows.user(user)
-        bucket = situation.bucket
         archived = rows.archived_skills(user)
         likely = shelf.likely(situation, self._chooser.weights, self._chooser.threshold)
         skills = [skill for skill in likely if skill.skill_id not in archived] if archived else likely
@@ -50,8 +49,8 @@ class Selector:
         if consent.behavioral:
             known = UserKnowledge(
                 rows.skill_states(user),
-                rows.posteriors(user, bucket),
-                rows.preference(user, bucket),
+                rows.posteriors(user, situation.bucket),
+                rows.preference(user, situation.bucket),
                 consent.feedback_count,
                 situation,
                 self._tastes.of(rows, user, consent, shelf) if self._policy.sees_all else None,
@@ -61,12 +60,14 @@ class Selector:
             # What a person has put aside stays aside; skills of their own are learned ones, and wait for consent.
             base = [skill for skill in self._catalogue if skill.skill_id not in archived]
             choice = self._chooser.choose_fixed(base, UserKnowledge(situation=situation), rng)
+            # How the person felt, and about what they asked, is kept with consent only, and told as it is kept.
+            situation = Situation("", "", "")
         record = SelectionRecord(
             user=user,
             request_id=request_id,
             event_id=event.event_id,
             at_us=event.message.timestamp or event.occurred_us,
-            bucket=bucket,
+            bucket=situation.bucket,
             intent=situation.intent,
             sentiment=situation.sentiment,
             time_of_day=situation.time_of_day,
@@ -103,7 +104,7 @@ class Selector:
 
 
 def remember(rows: BehavioralRows, record: SelectionRecord, consent: UserState, event: Event, sealer: Sealer) -> None:
-    """Store the selection; with consent also the use of the skill and what it was used on."""
+    """Store the selection, without its situation where there is no consent; with it also the use of the skill and on what."""
     rows.add_selection(record)
     if not (record.skill_id and consent.behavioral):
         return

@@ -16,7 +16,8 @@ from services.behavioral.own_skills import (
     ACCEPTED,
     ARCHIVED,
     GOES_ON,
-    PROPOSED,
+    STANDINGS,
+    STANDS,
     current_of,
     opened,
     opened_words,
@@ -26,10 +27,8 @@ from services.behavioral.own_skills import (
 from services.behavioral.refining import change
 from services.behavioral.selection import skill_message
 
-# A skill stands otherwise than before; a refinement became this version of what it refines. Values are places in _STANDS,
-# or versions.
-STANDS, REFINED = "stands", "refined"
-_STANDS = (PROPOSED, ACCEPTED, ARCHIVED)
+# A refinement became this version of what it refines. Values are versions.
+REFINED = "refined"
 # Ordinals of what is noted of an undo here: behind those that it has anyway.
 _NOTES = 2
 
@@ -52,7 +51,7 @@ def change_skill(rows: BehavioralRows, event: Event, catalogue: Catalogue, seale
     if record.skill_id != skill_id:
         _note(rows, event, REFINED, record.skill_id, versions[record.skill_id], record.version)
     elif before is not None and before.status != record.status:
-        _note(rows, event, STANDS, skill_id, _STANDS.index(before.status), _STANDS.index(record.status))
+        _note(rows, event, STANDS, skill_id, STANDINGS.index(before.status), STANDINGS.index(record.status))
     return own_message(rows, record, sealer)
 
 
@@ -80,7 +79,7 @@ def stand_again(rows: BehavioralRows, event: Event, catalogue: Catalogue, sealer
                 rows.add_evolution(Evolution(user, event.event_id, _NOTES + place, GOES_ON, skill_id, at_us, old, new))
                 moved += 1
         else:
-            status = ACCEPTED if one.what == ARCHIVED else _STANDS[int(one.old_value)]
+            status = ACCEPTED if one.what == ARCHIVED else STANDINGS[int(one.old_value)]
             moved += _stand(rows, user, skill_id, status, catalogue, at_us)
     return moved
 
@@ -98,7 +97,7 @@ def _change_base(rows: BehavioralRows, event: Event, catalogue: Catalogue) -> be
     state, aside = rows.skill_state(user, skill_id), action == "archive"
     rows.put_skill_state(user, skill_id, state)
     if aside is not (skill_id in rows.archived_skills(user)):
-        _note(rows, event, STANDS, skill_id, _STANDS.index(_base_status(not aside)), _STANDS.index(_base_status(aside)))
+        _note(rows, event, STANDS, skill_id, STANDINGS.index(_base_status(not aside)), STANDINGS.index(_base_status(aside)))
     rows.archive_skill(user, skill_id, event.occurred_us if aside else None)
     return skill_message(catalogue.get(skill_id), state, "archived" if aside else "")
 

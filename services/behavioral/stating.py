@@ -2,52 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
-from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL_VALUE
-from aico_memory.domain.behavioral.evidence import Wish, with_wish
+from aico_memory.domain.behavioral.dimensions import DIMENSIONS, NEUTRAL, NEUTRAL_VALUE, Vector
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish, kept_of
 from aico_memory.domain.behavioral.learning import Preference
 from aico_memory.domain.behavioral.records import Evolution
+from aico_memory.domain.behavioral.situation import bucket_of
 from aico_memory.errors import InvalidMessage
 from aico_memory.stores.behavioral.port import BehavioralRows
 
+# The style of a bucket as it is shown. What a person says, and what they take back, is noted beside it.
 STATED, RESET, UNDONE = "stated", "reset", "undone"
-# The wish of what was said of one bucket; it takes the place of what was said of that bucket before.
-WISHED = "stated_wish"
-# Said of all situations: every bucket has it, and those that begin later begin with it.
-EVERYWHERE = "stated_everywhere"
+# What was said of a dimension, in one bucket or in all: selection goes by it.
+SAID = "said"
+# Nothing that was learned or said of style until then counts any more, in one bucket or in all.
+FRESH = "fresh"
+# As it was noted before: of one bucket, of all; neutral took back what was said.
+WISHED, EVERYWHERE = "stated_wish", "stated_everywhere"
+_STATEMENTS = (STATED, RESET, SAID, FRESH, WISHED, EVERYWHERE)
 BUCKETS = 100
 NO_CONSENT = "no_consent"
+# By skill: its style when something was said; None where it is deleted.
+StyleOf = Callable[[str], Vector | None]
 
 
-def state(rows: BehavioralRows, event: Event, weight: float) -> behavioral_pb2.PreferenceStated:
+def state(rows: BehavioralRows, event: Event, weight: float, style_of: StyleOf) -> behavioral_pb2.PreferenceStated:
     """Apply a `PutPreference`. InvalidMessage for a dimension, a value or a bucket that there is not."""
     message, user = event.message, event.user
     style = dict.fromkeys(DIMENSIONS, NEUTRAL_VALUE) if message.reset else dict(message.style)
     _check(message, style)
     if not rows.user(user).behavioral:
         return behavioral_pb2.PreferenceStated(status=NO_CONSENT)
-    buckets = [message.bucket] if message.HasField("bucket") else sorted(rows.preferences(user))
-    what = RESET if message.reset else STATED
-    wished = _wished(rows, user)
-    # Once for the person, then for each bucket that has another value: kind, dimension, bucket, old and new value.
+    scope = message.bucket if message.HasField("bucket") else None
+    # Once for what was said, then for each bucket that has another value: kind, dimension, bucket, old and new value.
     told: list[tuple[str, str, int | None, float, float]] = []
-    if not message.HasField("bucket"):
-        before = dict(zip(DIMENSIONS, rows.stated_style(user).dimensions, strict=True))
-        news = [name for name in sorted(style) if not message.reset or before[name] != NEUTRAL_VALUE]
-        told += [(EVERYWHERE, name, None, before[name], style[name]) for name in news]
-        told += [(WISHED, name, of, old, NEUTRAL_VALUE) for (of, name), old in sorted(wished.items()) if name in style]
+    if message.reset:
+        told.append((FRESH, "style", scope, 0.0, 0.0))
     else:
-        stood = {name: wished.get((message.bucket, name), NEUTRAL_VALUE) for name in sorted(style)}
-        told += [(WISHED, name, message.bucket, old, style[name]) for name, old in stood.items() if old != style[name]]
+        before = {one.dimension: one.value for one in rows.statements(user) if one.bucket == scope}
+        told += [(SAID, name, scope, before.get(name, NEUTRAL_VALUE), style[name]) for name in sorted(style)]
     changed: set[int] = set()
-    for bucket in buckets:
+    for bucket in sorted(rows.preferences(user)) if scope is None else [scope]:
         known = dict(zip(DIMENSIONS, rows.preference(user, bucket).dimensions, strict=True))
         moved = [name for name in sorted(style) if known[name] != style[name]]
-        told += [(what, name, bucket, known[name], style[name]) for name in moved]
+        told += [(RESET if message.reset else STATED, name, bucket, known[name], style[name]) for name in moved]
         changed.update({bucket} if moved else ())
     changes = [
         Evolution(user, event.event_id, place, kind, name, event.occurred_us, old, new, bucket)
@@ -55,46 +57,75 @@ def state(rows: BehavioralRows, event: Event, weight: float) -> behavioral_pb2.P
     ]
     for change in changes:
         rows.add_evolution(change)
-        apply_stated(rows, change, weight)
+        apply_stated(rows, change, weight, style_of)
     rows.put_user(user, replace(rows.user(user), revision=event.event_id.hex))
     return behavioral_pb2.PreferenceStated(status=STATED, buckets=len(changed))
 
 
-def apply_stated(rows: BehavioralRows, change: Evolution, weight: float) -> None:
-    """Put the stated value into its bucket, or tell the wish of the person behind it.
+def apply_stated(rows: BehavioralRows, change: Evolution, weight: float, style_of: StyleOf) -> None:
+    """Put the stated value into its bucket, or let selection go by what was said.
 
     What is said of all situations goes into every bucket that there is: a thumb that arrives late may have begun one
-    that the statement did not know. It takes the place of what was said of them before, wish and all.
+    that the statement did not know. It takes the place of what was said of them before.
     """
-    if change.bucket is not None and change.what != WISHED:
-        known = rows.preference(change.user, change.bucket)
-        rows.put_preference(change.user, change.bucket, _with(known, change), change.at_us)
+    user, bucket = change.user, change.bucket
+    if change.what in (STATED, RESET) and bucket is not None:
+        rows.put_preference(user, bucket, _with(rows.preference(user, bucket), change), change.at_us)
+    elif change.what == FRESH:
+        _begin_anew(rows, change)
+    else:
+        if bucket is None:
+            for place, known in rows.preferences(user).items():
+                rows.put_preference(user, place, _with(known, change), change.at_us)
+            rows.put_stated_style(user, _with(rows.stated_style(user), change))
+            _unsay(rows, user, lambda one: one.dimension == change.subject)
+        if change.what == SAID or change.new_value != NEUTRAL_VALUE:
+            _say(rows, change, weight, style_of)
+        else:
+            _unsay(rows, user, lambda one: (one.bucket, one.dimension) == (bucket, change.subject))
+
+
+def _say(rows: BehavioralRows, change: Evolution, weight: float, style_of: StyleOf) -> None:
+    """Let a statement stand over what thumbs have taught and reasons have wished of its dimension until then."""
+    user, dimension, bucket = change.user, change.subject, change.bucket
+    rows.put_statement(user, Stated(dimension, change.new_value, weight, bucket))
+    if not weight:
         return
-    before = change.old_value
-    if change.what == EVERYWHERE:
-        for bucket, known in rows.preferences(change.user).items():
-            rows.put_preference(change.user, bucket, _with(known, change), change.at_us)
-        stated = rows.stated_style(change.user)
-        rows.put_stated_style(change.user, _with(stated, change))
-        before = stated.dimensions[DIMENSIONS.index(change.subject)]
-    _wish(rows, change, before, -weight)
-    _wish(rows, change, change.new_value, weight)
+    if bucket is None:
+        rows.put_wish(user, Wish(dimension))
+    for cell in _cells_of(rows, user, bucket):
+        style = style_of(cell.skill_id)
+        if style is not None:
+            rows.put_cell(user, kept_of(cell, style, dimension))
 
 
-def _wished(rows: BehavioralRows, user: str) -> dict[tuple[int, str], float]:
-    """By bucket and dimension: what stands of what was stated for single buckets, neutral values left out."""
-    said = [one for one in standing_statements(rows.evolution_of(user)) if one.what == WISHED]
-    found = {(one.bucket, one.subject): one.new_value for one in said if one.bucket is not None}
-    return {of: value for of, value in found.items() if value != NEUTRAL_VALUE}
-
-
-def _wish(rows: BehavioralRows, change: Evolution, value: float, weight: float) -> None:
-    """Count a wish towards a value; a negative weight takes one back."""
-    if value == NEUTRAL_VALUE:
+def _begin_anew(rows: BehavioralRows, change: Evolution) -> None:
+    user, bucket = change.user, change.bucket
+    for cell in _cells_of(rows, user, bucket):
+        rows.put_cell(user, Cell(*cell.key))
+    if bucket is not None:
+        _unsay(rows, user, lambda one: one.bucket == bucket)
         return
-    standing = {wish.dimension: wish for wish in rows.wishes(change.user)}.get(change.subject, Wish(change.subject))
-    counted = with_wish(standing, 1 if value > NEUTRAL_VALUE else -1, weight)
-    rows.put_wish(change.user, replace(counted, more=max(counted.more, 0.0), less=max(counted.less, 0.0)))
+    _unsay(rows, user, lambda _: True)
+    for wish in rows.wishes(user):
+        rows.put_wish(user, Wish(wish.dimension))
+    for place, known in rows.preferences(user).items():
+        rows.put_preference(user, place, replace(known, dimensions=NEUTRAL), change.at_us)
+    rows.put_stated_style(user, Preference())
+
+
+def _unsay(rows: BehavioralRows, user: str, goes: Callable[[Stated], bool]) -> None:
+    for one in rows.statements(user):
+        if goes(one):
+            rows.put_statement(user, replace(one, weight=0.0))
+
+
+def _cells_of(rows: BehavioralRows, user: str, bucket: int | None) -> list[Cell]:
+    """Those of a bucket, or all."""
+    return [
+        cell for cell in rows.cells(user)
+        if bucket is None or bucket_of(cell.intent, cell.sentiment, cell.time_of_day) == bucket
+    ]  # fmt: skip
 
 
 def _with(known: Preference, change: Evolution) -> Preference:
@@ -106,7 +137,7 @@ def standing_statements(changes: Sequence[Evolution]) -> list[Evolution]:
     """The statements that no undo has taken back, in their order."""
     found: list[Evolution] = []
     for change in changes:
-        if change.what in (STATED, RESET, EVERYWHERE, WISHED):
+        if change.what in _STATEMENTS:
             found.append(change)
         elif change.what == UNDONE and change.subject == STATED:
             found = [one for one in found if one.at_us <= change.old_value]

@@ -71,6 +71,6 @@ class Tastes:
         return posterior
 
     def evidence(self, rows: BehavioralRows, user: str) -> Evidence:
-        """What a person's thumbs have taught, bounded."""
+        """What a person's thumbs have taught, bounded, and what the person has said."""
         cells = bounded(rows.cells(user), self._settings.hierarchical.cells)
-        return Evidence(cells, tuple(rows.wishes(user)))
+        return Evidence(cells, tuple(rows.wishes(user)), stated=tuple(rows.statements(user)))

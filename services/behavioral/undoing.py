@@ -5,8 +5,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from aico_memory.contracts.envelope import Event
+from aico_memory.domain.behavioral.dimensions import Vector
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, FeedbackRecord
 from aico_memory.domain.behavioral.skill import Catalogue
@@ -14,6 +16,7 @@ from aico_memory.errors import InvalidMessage, NotFound
 from aico_memory.stores.behavioral.port import BehavioralRows
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.feedback import LEARNED, LearningRules, evolved, learn_from
+from services.behavioral.former import say_again
 from services.behavioral.own_styles import OwnStyles
 from services.behavioral.signals import move_by_text, move_preference
 from services.behavioral.standing import stand_again
@@ -36,7 +39,9 @@ def undo(
 ) -> tuple[int, int, int]:
     """Take back what was learned or stated after `until_us`, or delete the thumb of `event_id`.
 
-    How many thumbs went, how many still count, and how many skills stand as they stood then (see `standing.stand_again`).
+    Of thumbs that stay goes what the night made of them later, and no night makes it again; what was edited says what it
+    said then. How many thumbs went or say something else again, how many still count, and how many skills stand as they
+    stood then (see `standing.stand_again`).
     Afterwards the user's knowledge, its course over time and the rewards of uses are exactly what they would be had only
     the remaining feedback been given and the remaining styles been stated.
     Raises InvalidMessage or NotFound; nothing has changed then.
@@ -52,7 +57,8 @@ def undo(
     else:
         if message.until_us < 0:
             raise InvalidMessage(f"until_us is {message.until_us}", "Give Unix microseconds, or 0 for everything.")
-        gone = rows.take_back(user, message.until_us, event.occurred_us)
+        again = say_again(rows, user, message.until_us)
+        gone = again + rows.take_back(user, message.until_us, event.occurred_us)
         until = float(message.until_us)
         rows.add_evolution(Evolution(user, event.event_id, 1, UNDONE, STATED, event.occurred_us, until, until))
         stood = stand_again(rows, event, catalogue, sealer_of)
@@ -101,22 +107,22 @@ def fold_again(
         rows.put_skill_state(user, skill_id, state)
     thumbs = 0
     for moment_us, kind, step in _steps(rows, user, styles):
+        style_of = partial(_style_at, styles, catalogue, moment_us)
         if isinstance(step, Evolution):
-            apply_stated(rows, step, stated_weight)
+            apply_stated(rows, step, stated_weight, style_of)
             continue
         if isinstance(step, str):
             rows.forget_skill(user, step)
             if step in selected:
                 rows.put_skill_state(user, step, selected[step])
             continue
-        own = step.skill_id not in catalogue
-        dimensions = styles.at(step.skill_id, moment_us) if own else catalogue.get(step.skill_id).dimensions
+        dimensions = style_of(step.skill_id)
         if dimensions is None:
             continue
         if kind == _THUMB:
             before = learn_from(rows, step, dimensions, rules)
             rows.add_evolution(evolved(rows, step, before))
-            if step.reward > 0 and own:
+            if step.reward > 0 and step.skill_id not in catalogue:
                 liked = rows.preference(user, step.bucket).dimensions
                 styles.like(step.skill_id, moment_us, liked, rules.dimension_rate)
             thumbs += 1
@@ -126,6 +132,10 @@ def fold_again(
             move_by_text(rows, step, dimensions, rules, signal_step, step.at_us)
     styles.keep()
     return thumbs
+
+
+def _style_at(styles: OwnStyles, catalogue: Catalogue, moment_us: int, skill_id: str) -> Vector | None:
+    return catalogue.get(skill_id).dimensions if skill_id in catalogue else styles.at(skill_id, moment_us)
 
 
 def _steps(rows: BehavioralRows, user: str, styles: OwnStyles) -> list[tuple[int, int, _What]]:
@@ -138,9 +148,10 @@ def _steps(rows: BehavioralRows, user: str, styles: OwnStyles) -> list[tuple[int
         if record.skill_updated:
             latest = max(latest, record.at_us)
             steps.append((latest, _THUMB, place, record))
-        if record.skill_updated and record.signalled_us is not None:
+        # No night's time: none came yet, or its work was taken back.
+        if record.skill_updated and record.signalled_us:
             steps.append((max(record.signalled_us, record.at_us), _MOVE, place, record))
-        if record.classified_us is not None:
+        if record.classified_us:
             steps.append((max(record.classified_us, record.at_us), _TEXT, place, record))
     for place, change in enumerate(standing_statements(rows.evolution_of(user))):
         steps.append((change.at_us, _STATEMENT, place, change))

@@ -140,7 +140,7 @@ def test_a_skill_is_applied_to_a_system_prompt_and_consent_is_shown(deployment: 
         assert told.startswith(prompt) and chosen["outcome"] == "applied"
         moon, *_, first = client.selection_list(user)
         assert (moon["request_id"], moon["message"], moon["reward"]) == ("moon", "How far is the moon?", None)
-        assert (first["outcome"], first["intent"], first["message"]) == ("no_consent", "summary", "")
+        assert (first["outcome"], first["intent"], first["message"]) == ("no_consent", "", "")
         listed = deployment.ok("selection-list", "--user", user, "--skill", moon["skill_id"], "--limit", "1", "--json").json
         assert listed == [moon]
         assert client.delete_selections(user, moon["request_id"]) == 1

@@ -1012,7 +1012,7 @@ class StyleBelief(_message.Message):
     """Change of the expected chance of a thumb up from the dimension's middle to its upper end."""
     deviation: _builtins.float
     stated: _builtins.float
-    """What the person has said of it for all situations, 0..1; absent where that is nothing, or neutral."""
+    """What the person has said of it for all situations, 0..1; absent where that is nothing."""
     def __init__(
         self,
         *,
@@ -1061,7 +1061,7 @@ Global___Preferences: _TypeAlias = Preferences  # noqa: Y015
 
 @_typing.final
 class PutPreference(_message.Message):
-    """What a person says of the style they want: it stands over what was learned until then."""
+    """What a person says of the style they want: it stands over what was learned until then, in one bucket or in all."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1091,9 +1091,9 @@ class PutPreference(_message.Message):
     RESET_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     bucket: _builtins.int
-    """Absent: every bucket of which something is known."""
+    """Absent: every bucket, those among them that come later."""
     reset: _builtins.bool
-    """Instead: back to neutral."""
+    """Instead: back to neutral, and what was learned of style until then counts no more; how sure skills are stays."""
     @_builtins.property
     def style(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """0..1 by the names of dimensions."""

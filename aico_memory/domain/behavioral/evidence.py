@@ -19,6 +19,8 @@ WISHES: Final[Mapping[str, Mapping[str, int]]] = {
 }
 # By reason: the dimensions that are wished away from where the judged skill has them.
 AWAY: Final[Mapping[str, tuple[str, ...]]] = {"wrong_tone": ("formality", "emotional_expression")}
+# A wish is read as a slope of this many prior standard deviations, told with an error of as many.
+WISH_SLOPE: Final = 1.5
 # The reason that says something of the content, and little of the style.
 CONTENT: Final = "incorrect_info"
 
@@ -53,12 +55,32 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """What a person has said of one dimension (0..1), in one bucket or (None) in all that have nothing of their own.
+
+    `weight`: how much it weighs beside the wish of one thumb, from above 0.
+    """
+
+    dimension: str
+    value: float
+    weight: float
+    bucket: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that one person's thumbs have taught; `version` changes whenever it does."""
+    """All that one person's thumbs have taught and the person has said; `version` changes whenever it does."""
 
     cells: tuple[Cell, ...] = ()
     wishes: tuple[Wish, ...] = ()
     version: int = 0
+    stated: tuple[Stated, ...] = ()
+
+
+def kept_of(cell: Cell, dimensions: Vector, dimension: str) -> Cell:
+    """What a cell still says after a statement: as much as the style of its skill is neutral in the stated dimension."""
+    kept = 1.0 - abs(dimensions[DIMENSIONS.index(dimension)] - NEUTRAL_VALUE) / NEUTRAL_VALUE
+    return replace(cell, positive=cell.positive * kept, negative=cell.negative * kept)
 
 
 def with_thumb(cell: Cell, reward: int, weight: float = 1.0) -> Cell:

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aico_memory.domain.behavioral.dimensions import DIMENSIONS
-from aico_memory.domain.behavioral.evidence import Cell, Evidence
+from aico_memory.domain.behavioral.evidence import WISH_SLOPE, Cell, Evidence
 from aico_memory.domain.behavioral.prior import TYPICAL_LENGTH, Floats, Prior, pronounced
 from aico_memory.domain.behavioral.situation import Situation
+from aico_memory.domain.behavioral.stated_slopes import NOWHERE, Parts, StatedSlopes, buckets_of
 from aico_memory.domain.behavioral.style_space import Codes, StyleSpace
 
 Flags = NDArray[np.bool_]
-# A wish is read as a slope of this many prior standard deviations, told with an error of as many.
-WISH_SLOPE = 1.5
 # Another prior has to explain a person's thumbs this much better (natural logarithm of the likelihood), and of so many.
 MARGIN = 1.0
 LEAST_THUMBS = 5.0
@@ -97,8 +96,9 @@ def _means(cells: Sequence[Cell], space: StyleSpace) -> Floats:
 
 
 class TastePosterior:
-    """The exact Gaussian posterior given a person's cells and wishes; O(n^3) once for n cells, O(n^2) a question.
+    """The exact Gaussian posterior given a person's cells, wishes and statements; O(n^3) once for n cells, O(n^2) a question.
 
+    Without statements it is to the bit what it was before there were any.
     Deterministic: equal evidence, space and order of cells give equal bits. Cells of skills that the space does not
     hold are left out (a deleted skill teaches nothing more).
     """
@@ -108,19 +108,25 @@ class TastePosterior:
         self.version = evidence.version
         self._told = told = _Told.of(evidence.cells, space) if told is None else told
         wishes = [wish for wish in evidence.wishes if wish.more + wish.less > 0]
-        self._wished = np.zeros((len(wishes), len(DIMENSIONS)))
+        wished = np.zeros((len(wishes), len(DIMENSIONS)))
+        for row, wish in enumerate(wishes):
+            wished[row, DIMENSIONS.index(wish.dimension)] = 1.0
+        self._stated = stated = StatedSlopes(evidence.stated, space.prior)
+        cells = _counting(evidence.cells, space) if stated else []
+        self._cells = stated.parts(space.styles[told.skill], buckets_of(cells))
+        self._wished = stated.parts(wished, [NOWHERE] * len(wishes))
         residual, errors = told.rate - told.mean, space.prior.spread.noise / told.total
+        if stated:
+            residual = residual - stated.shift(self._cells, [cell.intent for cell in cells])
         covariance = self._between_cells()
         if wishes:
-            for row, wish in enumerate(wishes):
-                self._wished[row, DIMENSIONS.index(wish.dimension)] = 1.0
-            among = self._slope_variance(self._wished)
-            slopes = np.sqrt(among.diagonal()) * WISH_SLOPE
+            slopes = np.sqrt(self._slope_variance(wished).diagonal()) * WISH_SLOPE
+            among = self._between_slopes(self._wished, self._wished)
             words = np.array([wish.more + wish.less for wish in wishes])
             balance = np.array([wish.more - wish.less for wish in wishes]) / words
-            residual = np.concatenate([residual, balance * slopes - self._wished @ space.taste])
+            residual = np.concatenate([residual, balance * slopes - self._mean_slopes(self._wished)])
             errors = np.concatenate([errors, slopes**2 / words])
-            across = self._style_to_wishes(told.skill)
+            across = self._between_slopes(self._cells, self._wished)
             covariance = np.block([[covariance, across], [across.T, among]])
         covariance.flat[:: len(covariance) + 1] += errors
         lower = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
@@ -140,17 +146,26 @@ class TastePosterior:
         skills = np.array([space.place[one] for one in skill_ids], dtype=np.int64)
         intent, sentiment, bucket = told.alike(situation)
         kernel = space.kernel(skills, np.concatenate([told.skill, skills]))
-        aligned = kernel[:, : told.skill.size] * self._scale(intent, sentiment)
+        scale = self._scale(intent, sentiment)
+        aligned = kernel[:, : told.skill.size] * scale
+        mine = self._stated.parts(space.styles[skills], [situation.bucket if self._stated else NOWHERE] * skills.size)
+        if self._stated:
+            aligned += self._stated.covariance(mine, self._cells, scale)
         own = self._own(skills[:, None] == told.skill, intent, bucket)
         across = aligned + own
-        if len(self._wished):
-            wishes = self._style_to_wishes(skills)
+        if len(self._wished.styles):
+            wishes = self._between_slopes(mine, self._wished)
             aligned, across = np.hstack([aligned, wishes]), np.hstack([across, wishes])
-        itself = kernel[:, told.skill.size :] * (spread.taste + spread.taste_by_intent + spread.taste_by_sentiment)
+        liking = spread.taste + spread.taste_by_intent + spread.taste_by_sentiment
+        itself = kernel[:, told.skill.size :] * liking
+        if self._stated:
+            itself += self._stated.covariance(mine, mine, liking)
         itself += spread.level
         itself[skills[:, None] == skills] += spread.skill + spread.skill_by_intent + spread.skill_by_bucket
         fit = prior.fit_of_situation(np.asarray(triggers, dtype=np.float64))
         alignment = prior.liking(situation.intent, skill_ids, space.styles[skills]) + aligned @ self._weights
+        if self._stated:
+            alignment = alignment + self._stated.shift(mine, [situation.intent] * skills.size)
         record = own @ self._weights[: told.skill.size]
         if skills.max(initial=-1) >= space.own_from:
             alignment = alignment + self._trust(skills, alignment + record, intent)
@@ -175,13 +190,10 @@ class TastePosterior:
 
     def taste(self) -> tuple[Floats, Floats]:
         """The liking of each style dimension by itself, everywhere: slope per [-1, 1] unit, and standard deviation."""
-        everywhere = np.eye(len(DIMENSIONS))
-        across = np.hstack(
-            [self._slope_variance(everywhere, self._space.styles[self._told.skill]),
-             self._slope_variance(everywhere, self._wished)]
-        )  # fmt: skip
-        mean = self._space.taste + across @ self._weights
-        variance = self._slope_variance(everywhere).diagonal() - ((across @ self._root.T) ** 2).sum(1)
+        everywhere = self._stated.parts(np.eye(len(DIMENSIONS)), [NOWHERE] * len(DIMENSIONS))
+        across = np.hstack([self._between_slopes(one, everywhere).T for one in (self._cells, self._wished)])
+        mean = self._mean_slopes(everywhere) + across @ self._weights
+        variance = self._between_slopes(everywhere, everywhere).diagonal() - ((across @ self._root.T) ** 2).sum(1)
         return mean, np.sqrt(np.maximum(variance, 0.0))
 
     @property
@@ -235,7 +247,10 @@ class TastePosterior:
         intent, sentiment = told.intent[:, None] == told.intent, told.sentiment[:, None] == told.sentiment
         bucket = intent & sentiment & (told.time[:, None] == told.time)
         kernel = self._space.kernel(told.skill, told.skill)
-        found: Floats = kernel * self._scale(intent, sentiment)
+        scale = self._scale(intent, sentiment)
+        found: Floats = kernel * scale
+        if self._stated:
+            found += self._stated.covariance(self._cells, self._cells, scale)
         found += self._own(told.skill[:, None] == told.skill, intent, bucket)
         return found
 
@@ -263,9 +278,15 @@ class TastePosterior:
         found: Floats = scale * (left * self._space.importance) @ (left if right is None else right).T
         return found
 
-    def _style_to_wishes(self, skills: Codes) -> Floats:
-        found: Floats = self._slope_variance(self._wished, self._space.styles[skills]).T
-        return found
+    def _between_slopes(self, one: Parts, other: Parts) -> Floats:
+        """Covariance of the liking of styles where at least one side is that of no situation."""
+        found = self._slope_variance(other.styles, one.styles).T
+        return found + self._stated.covariance(one, other, self._space.prior.spread.taste) if self._stated else found
+
+    def _mean_slopes(self, parts: Parts) -> Floats:
+        """What the prior, and the statements that hold everywhere, say of them."""
+        found: Floats = parts.styles @ self._space.taste
+        return found + self._stated.shift(parts, ()) if self._stated else found
 
 
 def inverse_of_lower(lower: Floats) -> Floats:

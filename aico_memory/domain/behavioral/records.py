@@ -13,6 +13,8 @@ from aico_memory.domain.behavioral.learning import Knowledge, SkillState
 APPLIED: Final = "applied"
 NO_SKILL: Final = "no_applicable_skill"
 NO_CONSENT: Final = "no_consent"
+# The time of what the night made of a feedback event and an undo took back.
+TAKEN_BACK_US: Final = 0
 SUCCESS: Final = "success"
 UNCHANGED: Final = "unchanged"
 
@@ -89,14 +91,36 @@ class FeedbackRecord:
     time_of_day: str = ""
     # Since when it teaches nothing any more.
     undone_us: int | None = None
-    # When the nightly batch moved the preference by its reason.
+    # When the nightly batch moved the preference by its reason; 0: that was taken back, and no night does it again.
     signalled_us: int | None = None
-    # What the text says (category -> 0..1), when it was sorted and moved the preference, and which models sorted it.
+    # What the text says (category -> 0..1), when it was sorted and moved the preference (0: taken back, too), and which
+    # models sorted it.
     categories: Mapping[str, float] | None = None
     classified_us: int | None = None
     classified_by: str = ""
     # From which chance on a category counts: that of the model which sorted the text.
     text_threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FormerFeedback:
+    """What a feedback event said before the edit `cause`; of its text no word, only what it was sorted as."""
+
+    user: str
+    event_id: uuid.UUID
+    edited_us: int
+    cause: uuid.UUID
+    # The edit left the text alone.
+    same_text: bool
+    reward: int
+    status: str
+    new_confidence: float
+    reason: str
+    signalled_us: int | None
+    categories: Mapping[str, float] | None
+    classified_us: int | None
+    classified_by: str
+    text_threshold: float | None
 
 
 def counting_from(record: FeedbackRecord, otherwise: float) -> float:

@@ -9,11 +9,12 @@ from typing import Any, Protocol
 
 from aico_memory.contracts.consumer_state import ConsumerState
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile
-from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import (
     Evolution,
     FeedbackRecord,
+    FormerFeedback,
     SelectionRecord,
     SkillStanding,
     Trajectory,
@@ -28,6 +29,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "consent": ("user",),
     "evolution": ("user", "at_us", "cause", "ordinal"),
     "feedback": ("user", "event_id"),
+    "former_feedback": ("user", "event_id", "edited_us", "cause"),
     "outcome": ("user", "number"),
     "outcome_profile": ("user",),
     "posterior": ("user", "bucket", "skill_id"),
@@ -35,6 +37,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "selection": ("user", "request_id"),
     "skill": ("user", "skill_id"),
     "stated_style": ("user",),
+    "statement": ("user", "bucket", "dimension"),
     "suggestion": ("user", "suggestion_id"),
     "taste": ("user", "intent", "sentiment", "time_of_day", "skill_id"),
     "trajectory": ("user", "request_id"),
@@ -43,7 +46,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 Record = (
     UserState | SkillStanding | Posterior | Preference | SelectionRecord | FeedbackRecord | Trajectory | Evolution | Cell | Wish
-    | UserSkill | SealedOutcome | SealedProfile | OpenSuggestion
+    | Stated | FormerFeedback | UserSkill | SealedOutcome | SealedProfile | OpenSuggestion
 )  # fmt: skip
 Key = tuple[Any, ...]
 

@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from aico_memory.domain.behavioral.evidence import Cell, Wish
-from aico_memory.domain.behavioral.records import FeedbackRecord, HourFigure, PriorRecord, UserSkill
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
+from aico_memory.domain.behavioral.records import FeedbackRecord, FormerFeedback, HourFigure, PriorRecord, UserSkill
 from aico_memory.stores.sql.ledger import Ledger
 
 
@@ -29,15 +29,23 @@ class LearningRows(Protocol):
     def cell(self, user: str, empty: Cell) -> Cell:
         """What stands under the key of `empty`, else `empty` itself."""
 
-    def put_cell(self, user: str, cell: Cell) -> None: ...
+    def put_cell(self, user: str, cell: Cell) -> None:
+        """An empty one is deleted."""
 
     def wishes(self, user: str) -> list[Wish]:
         """Sorted by dimension."""
 
-    def put_wish(self, user: str, wish: Wish) -> None: ...
+    def put_wish(self, user: str, wish: Wish) -> None:
+        """An empty one is deleted."""
+
+    def statements(self, user: str) -> list[Stated]:
+        """What stands of what a user has said; of all situations first, then by bucket, sorted by dimension."""
+
+    def put_statement(self, user: str, stated: Stated) -> None:
+        """In the place of what was said of the same bucket and dimension; one without a weight is deleted."""
 
     def forget_learned(self, user: str) -> None:
-        """Delete cells, wishes, posteriors, preferences and the stated style of a user; states of skills stay."""
+        """Delete cells, wishes, statements, posteriors, preferences and the stated style of a user; states of skills stay."""
 
     def taught_users(self) -> list[str]:
         """Those with consent and at least one cell, sorted."""
@@ -46,13 +54,21 @@ class LearningRows(Protocol):
         """How many thumbs up or down were learned behind a position of the feedback, and the last position."""
 
     def take_back(self, user: str, after_us: int, at_us: int) -> int:
-        """Mark what was given after that time as undone; how many were not yet."""
+        """Mark what was given after that time as undone, how many were not yet; and what the night made later of the rest."""
 
     def change_feedback(self, record: FeedbackRecord) -> None:
         """Put another record in the place of the one that stands under its event id; its order stays."""
 
+    def former_feedback(self, user: str, after_us: int) -> list[FormerFeedback]:
+        """What a user's feedback said before edits of after that time, in the order of the edits."""
+
+    def add_former(self, former: FormerFeedback) -> None: ...
+
+    def forget_former(self, user: str, after_us: int) -> None:
+        """Delete what `former_feedback` tells."""
+
     def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
-        """Whether there was one."""
+        """With what it said before; whether there was one."""
 
     def unsignalled(self, limit: int) -> list[FeedbackRecord]:
         """Feedback with a reason that has not yet moved preferences, of people with consent, in the order it was applied."""

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator, Mapping
 from secrets import token_bytes
 from typing import Any
 
-from aico_memory.domain.behavioral.evidence import Cell, Wish
-from aico_memory.domain.behavioral.records import FeedbackRecord, HourFigure, PriorRecord, UserSkill
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
+from aico_memory.domain.behavioral.records import FeedbackRecord, FormerFeedback, HourFigure, PriorRecord, UserSkill
 from aico_memory.stores.behavioral import statements as sql
+from aico_memory.stores.behavioral import undo_statements as undo
 from aico_memory.stores.behavioral.packing import pack_vector
 from aico_memory.stores.behavioral.port_learning import Definition
 from aico_memory.stores.sql import Connection
@@ -36,18 +37,36 @@ class SqlLearningRows:
         return empty if row is None else Cell(*empty.key, *row)
 
     def put_cell(self, user: str, cell: Cell) -> None:
-        self._connection.execute(sql.PUT_CELL, (user, *cell.key, cell.positive, cell.negative))
+        if cell.total > 0:
+            self._connection.execute(sql.PUT_CELL, (user, *cell.key, cell.positive, cell.negative))
+        else:
+            self._connection.execute(sql.DELETE_CELL, (user, *cell.key))
 
     def wishes(self, user: str) -> list[Wish]:
         query = "SELECT dimension, more, less FROM wishes WHERE user_id = ? ORDER BY dimension"
         return [Wish(*row) for row in self._connection.execute(query, (user,))]
 
     def put_wish(self, user: str, wish: Wish) -> None:
-        query = "INSERT OR REPLACE INTO wishes (user_id, dimension, more, less) VALUES (?, ?, ?, ?)"
-        self._connection.execute(query, (user, wish.dimension, wish.more, wish.less))
+        if wish.more + wish.less > 0:
+            query = "INSERT OR REPLACE INTO wishes (user_id, dimension, more, less) VALUES (?, ?, ?, ?)"
+            self._connection.execute(query, (user, wish.dimension, wish.more, wish.less))
+        else:
+            self._connection.execute("DELETE FROM wishes WHERE user_id = ? AND dimension = ?", (user, wish.dimension))
+
+    def statements(self, user: str) -> list[Stated]:
+        query = f"SELECT {sql.STATEMENT} FROM statements WHERE user_id = ? ORDER BY bucket, dimension"
+        return [sql.stated_of(row) for row in self._connection.execute(query, (user,))]
+
+    def put_statement(self, user: str, stated: Stated) -> None:
+        key = (user, sql.EVERY_BUCKET if stated.bucket is None else stated.bucket, stated.dimension)
+        if stated.weight > 0:
+            query = "INSERT OR REPLACE INTO statements (user_id, bucket, dimension, value, weight) VALUES (?, ?, ?, ?, ?)"
+            self._connection.execute(query, (*key, stated.value, stated.weight))
+        else:
+            self._connection.execute("DELETE FROM statements WHERE user_id = ? AND bucket = ? AND dimension = ?", key)
 
     def forget_learned(self, user: str) -> None:
-        for table in ("taste_cells", "wishes", "posteriors", "preferences", "stated_styles"):
+        for table in ("taste_cells", "wishes", "statements", "posteriors", "preferences", "stated_styles"):
             self._connection.execute(f"DELETE FROM {table} WHERE user_id = ?", (user,))
 
     def taught_users(self) -> list[str]:
@@ -58,13 +77,26 @@ class SqlLearningRows:
         return int(row[0]), int(row[1] or position)
 
     def take_back(self, user: str, after_us: int, at_us: int) -> int:
-        return self._connection.execute(sql.TAKE_BACK, (at_us, user, after_us)).rowcount
+        for query in (undo.TAKE_BACK_SIGNALS, undo.TAKE_BACK_TEXTS):
+            self._connection.execute(query, (user, after_us))
+        return self._connection.execute(undo.TAKE_BACK, (at_us, user, after_us)).rowcount
 
     def change_feedback(self, record: FeedbackRecord) -> None:
         query = f"UPDATE feedback SET ({sql.FEEDBACK}) = ({sql.placeholders(sql.FEEDBACK)}) WHERE event_id = ?"
         self._connection.execute(query, (*sql.feedback_row(record), record.event_id.bytes))
 
+    def former_feedback(self, user: str, after_us: int) -> list[FormerFeedback]:
+        return [undo.former_of(row) for row in self._connection.execute(undo.FORMER_SINCE, (user, after_us))]
+
+    def add_former(self, former: FormerFeedback) -> None:
+        query = f"INSERT INTO former_feedback ({undo.FORMER}) VALUES ({sql.placeholders(undo.FORMER)})"
+        self._connection.execute(query, undo.former_row(former))
+
+    def forget_former(self, user: str, after_us: int) -> None:
+        self._connection.execute("DELETE FROM former_feedback WHERE user_id = ? AND edited_us > ?", (user, after_us))
+
     def delete_feedback(self, user: str, event_id: uuid.UUID) -> bool:
+        self._connection.execute("DELETE FROM former_feedback WHERE user_id = ? AND event_id = ?", (user, event_id.bytes))
         query = "DELETE FROM feedback WHERE user_id = ? AND event_id = ?"
         return self._connection.execute(query, (user, event_id.bytes)).rowcount > 0
 
@@ -83,7 +115,7 @@ class SqlLearningRows:
     def classified(
         self, event_id: uuid.UUID, categories: Mapping[str, float], at_us: int, answered_by: str, threshold: float | None
     ) -> None:
-        row = (sql.packed_categories(categories), at_us, answered_by, threshold, event_id.bytes)
+        row = (undo.packed_categories(categories), at_us, answered_by, threshold, event_id.bytes)
         self._connection.execute(sql.CLASSIFIED, row)
 
     def batch_position(self) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedProfile
-from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import (
     Evolution,
@@ -22,6 +22,7 @@ from aico_memory.domain.behavioral.records import (
 )
 from aico_memory.stores.behavioral.outcome_statements import OUTCOME, SUGGESTION, outcome_of
 from aico_memory.stores.behavioral.packing import unpack_knowledge, unpack_vector
+from aico_memory.stores.behavioral.undo_statements import FORMER, former_of, packed_categories
 
 STATE = "confidence, uses, positive, negative, selected, explored, explored_positive, explored_negative, last_used_us"
 SELECTION = (
@@ -48,10 +49,12 @@ TABLES = (
     "stated_styles",
     "selections",
     "feedback",
+    "former_feedback",
     "trajectories",
     "evolution",
     "taste_cells",
     "wishes",
+    "statements",
     "priors",
     "hours",
     "outcomes",
@@ -113,6 +116,12 @@ PUT_CELL = """
 INSERT OR REPLACE INTO taste_cells (user_id, intent, sentiment, time_of_day, skill_id, positive, negative)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 """
+DELETE_CELL = """
+DELETE FROM taste_cells WHERE user_id = ? AND intent = ? AND sentiment = ? AND time_of_day = ? AND skill_id = ?
+"""
+STATEMENT = "bucket, dimension, value, weight"
+# The bucket under which is kept what was said of all situations.
+EVERY_BUCKET = -1
 TAUGHT = """
 SELECT user_id FROM users WHERE behavioral = 1 AND user_id IN (SELECT DISTINCT user_id FROM taste_cells) ORDER BY user_id
 """
@@ -123,10 +132,6 @@ WHERE position > ? AND reward <> 0 AND skill_updated = 1 AND undone_us IS NULL
 FEEDBACK_SINCE = f"""
 SELECT {FEEDBACK} FROM feedback
 WHERE position > ? AND reward <> 0 AND skill_updated = 1 AND undone_us IS NULL ORDER BY position
-"""
-TAKE_BACK = """
-UPDATE feedback SET undone_us = ?
-WHERE user_id = ? AND at_us > ? AND undone_us IS NULL AND (skill_updated = 1 OR sealed_text IS NOT NULL)
 """
 UNSIGNALLED = f"""
 SELECT {FEEDBACK} FROM feedback
@@ -159,6 +164,7 @@ SELECT
     + (SELECT {ROW} * count(*) FROM posteriors WHERE user_id = ?1 {known})
     + (SELECT ({ROW} + 128) * count(*) FROM preferences WHERE user_id = ?1)
     + (SELECT ({ROW} + 128) * count(*) FROM stated_styles WHERE user_id = ?1)
+    + (SELECT {ROW} * count(*) FROM statements WHERE user_id = ?1)
     + (SELECT coalesce(sum({ROW} + 128 + length(sealed_definition)), 0) FROM user_skills
        WHERE user_id = ?1 AND status IN ('accepted', 'proposed'))
 """
@@ -247,16 +253,16 @@ def feedback_row(record: FeedbackRecord) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def packed_categories(categories: Mapping[str, float] | None) -> str | None:
-    """As a column holds them."""
-    return None if categories is None else json.dumps(dict(categories), sort_keys=True)
-
-
 def user_skill_of(row: Any) -> UserSkill:
     user, skill_id, version, sealed, dimensions, status, created_us, updated_us, given = row
     style = unpack_vector(dimensions)
     made_with = style if given is None or given == dimensions else unpack_vector(given)
     return UserSkill(user, skill_id, version, sealed, style, status, created_us, updated_us, made_with)
+
+
+def stated_of(row: Any) -> Stated:
+    bucket, dimension, value, weight = row
+    return Stated(dimension, value, weight, None if bucket == EVERY_BUCKET else bucket)
 
 
 def trajectory_of(row: Any) -> Trajectory:
@@ -300,6 +306,7 @@ EXPORT: Mapping[str, SectionQuery] = {
     "consent": SectionQuery("users", ("user_id",), "behavioral, long_term, feedback_count, revision", user_of),
     "evolution": SectionQuery("evolution", ("user_id", "at_us", "cause", "ordinal"), EVOLUTION, evolution_of),
     "feedback": SectionQuery("feedback", ("user_id", "event_id"), FEEDBACK, feedback_of),
+    "former_feedback": SectionQuery("former_feedback", ("user_id", "event_id", "edited_us", "cause"), FORMER, former_of),
     "outcome": SectionQuery("outcomes", ("user_id", "number"), OUTCOME, outcome_of),
     "outcome_profile": SectionQuery(
         "outcome_profiles", ("user_id",), "user_id, sealed_profile, updated_us", lambda row: SealedProfile(*row)
@@ -316,6 +323,7 @@ EXPORT: Mapping[str, SectionQuery] = {
         lambda row: SkillStanding(SkillState(*row[:-1]), bool(row[-1])),
     ),
     "stated_style": SectionQuery("stated_styles", ("user_id",), "dimensions", lambda row: Preference(unpack_vector(row[0]))),
+    "statement": SectionQuery("statements", ("user_id", "bucket", "dimension"), STATEMENT, stated_of),
     "suggestion": SectionQuery("open_suggestions", ("user_id", "suggestion_id"), SUGGESTION, lambda row: OpenSuggestion(*row)),
     "taste": SectionQuery(
         "taste_cells",

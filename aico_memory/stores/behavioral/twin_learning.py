@@ -9,11 +9,13 @@ from secrets import token_bytes
 
 from aico_memory.domain.advisor.insights import Insight
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile, SealedVector
-from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import (
+    TAKEN_BACK_US,
     Evolution,
     FeedbackRecord,
+    FormerFeedback,
     HourFigure,
     PriorRecord,
     SelectionRecord,
@@ -25,7 +27,7 @@ from aico_memory.domain.guardrails.adjustment import Adjustment
 from aico_memory.stores.behavioral.packing import pack_vector
 from aico_memory.stores.behavioral.port_learning import Definition
 from aico_memory.stores.behavioral.sql_learning import REVISION_BYTES
-from aico_memory.stores.behavioral.statements import ROW
+from aico_memory.stores.behavioral.statements import EVERY_BUCKET, ROW
 from aico_memory.stores.sql.ledger import MemoryLedger
 
 
@@ -40,10 +42,12 @@ class Tables:
     stated: dict[str, Preference] = field(default_factory=dict)
     selections: dict[tuple[str, str], SelectionRecord] = field(default_factory=dict)
     feedback: dict[uuid.UUID, FeedbackRecord] = field(default_factory=dict)
+    former: dict[tuple[str, bytes, int, bytes], FormerFeedback] = field(default_factory=dict)
     trajectories: dict[tuple[str, str], Trajectory] = field(default_factory=dict)
     evolution: dict[tuple[str, int, bytes, int], Evolution] = field(default_factory=dict)
     cells: dict[tuple[str, str, str, str, str], Cell] = field(default_factory=dict)
     wishes: dict[tuple[str, str], Wish] = field(default_factory=dict)
+    statements: dict[tuple[str, int, str], Stated] = field(default_factory=dict)
     priors: dict[str, PriorRecord] = field(default_factory=dict)
     user_skills: dict[tuple[str, str, int], UserSkill] = field(default_factory=dict)
     own_revisions: dict[str, bytes] = field(default_factory=dict)
@@ -75,17 +79,31 @@ class MemoryLearningRows:
 
     def put_cell(self, user: str, cell: Cell) -> None:
         self._tables.cells[user, *cell.key] = cell
+        if cell.total <= 0:
+            del self._tables.cells[user, *cell.key]
 
     def wishes(self, user: str) -> list[Wish]:
         return [wish for key, wish in sorted(self._tables.wishes.items(), key=lambda item: item[0]) if key[0] == user]
 
     def put_wish(self, user: str, wish: Wish) -> None:
         self._tables.wishes[user, wish.dimension] = wish
+        if wish.more + wish.less <= 0:
+            del self._tables.wishes[user, wish.dimension]
+
+    def statements(self, user: str) -> list[Stated]:
+        return [one for key, one in sorted(self._tables.statements.items(), key=lambda item: item[0]) if key[0] == user]
+
+    def put_statement(self, user: str, stated: Stated) -> None:
+        key = (user, EVERY_BUCKET if stated.bucket is None else stated.bucket, stated.dimension)
+        self._tables.statements[key] = stated
+        if stated.weight <= 0:
+            del self._tables.statements[key]
 
     def forget_learned(self, user: str) -> None:
         tables = self._tables
         tables.cells = {key: one for key, one in tables.cells.items() if key[0] != user}
         tables.wishes = {key: one for key, one in tables.wishes.items() if key[0] != user}
+        tables.statements = {key: one for key, one in tables.statements.items() if key[0] != user}
         tables.posteriors = {key: one for key, one in tables.posteriors.items() if key[0] != user}
         tables.preferences = {key: one for key, one in tables.preferences.items() if key[0] != user}
         tables.stated.pop(user, None)
@@ -103,6 +121,7 @@ class MemoryLearningRows:
         return len(places), max(places, default=position)
 
     def take_back(self, user: str, after_us: int, at_us: int) -> int:
+        self._take_back_moves(user, after_us)
         found = [
             key
             for key, one in self._tables.feedback.items()
@@ -115,6 +134,15 @@ class MemoryLearningRows:
             self._tables.feedback[key] = replace(self._tables.feedback[key], undone_us=at_us)
         return len(found)
 
+    def _take_back_moves(self, user: str, after_us: int) -> None:
+        def kept(moment_us: int | None) -> int | None:
+            return TAKEN_BACK_US if moment_us is not None and moment_us > after_us else moment_us
+
+        for key, one in self._tables.feedback.items():
+            if one.user == user:
+                moves = replace(one, signalled_us=kept(one.signalled_us), classified_us=kept(one.classified_us))
+                self._tables.feedback[key] = moves
+
     def change_feedback(self, record: FeedbackRecord) -> None:
         if record.event_id in self._tables.feedback:
             self._tables.feedback[record.event_id] = record
@@ -124,7 +152,21 @@ class MemoryLearningRows:
         if found is None or found.user != user:
             return False
         del self._tables.feedback[event_id]
+        former = self._tables.former.items()
+        self._tables.former = {key: one for key, one in former if one.event_id != event_id}
         return True
+
+    def former_feedback(self, user: str, after_us: int) -> list[FormerFeedback]:
+        found = [one for one in self._tables.former.values() if one.user == user and one.edited_us > after_us]
+        return sorted(found, key=lambda one: one.edited_us)
+
+    def add_former(self, former: FormerFeedback) -> None:
+        key = (former.user, former.event_id.bytes, former.edited_us, former.cause.bytes)
+        self._tables.former[key] = former
+
+    def forget_former(self, user: str, after_us: int) -> None:
+        former = self._tables.former.items()
+        self._tables.former = {key: one for key, one in former if one.user != user or one.edited_us <= after_us}
 
     def unsignalled(self, limit: int) -> list[FeedbackRecord]:
         tables = self._tables
@@ -260,6 +302,7 @@ class MemoryLearningRows:
         rows = sum(key[0] == user and key[-1] not in aside for key in known)
         own = [one for one in versions if one.status in ("accepted", "proposed")]
         vectors = sum(key[0] == user for key in tables.preferences) + (user in tables.stated) + len(own)
+        rows += sum(key[0] == user for key in tables.statements)
         return ROW * rows + (ROW + 128) * vectors + sum(len(one.sealed_definition) for one in own)
 
     def count_hour(self, hour_us: int, skill_id: str, what: str, value: float) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from sqlcipher3 import dbapi2
 
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
-from aico_memory.domain.behavioral.records import FeedbackRecord, SelectionRecord, Trajectory, UserSkill
+from aico_memory.domain.behavioral.records import FeedbackRecord, FormerFeedback, SelectionRecord, Trajectory, UserSkill
 
 KEY = bytes(range(32))
 TWICE = (ValueError, dbapi2.IntegrityError)
@@ -31,6 +31,13 @@ def selection(user="ann", request="r1", skill="short", **changes):
 def feedback(number=1, user="ann", **changes):
     plain = FeedbackRecord(
         user, event(number), "m1", "short", 1, 20, 42, "success", True, 0.59, "too_brief", b"sealed", "r1", True
+    )
+    return replace(plain, **changes)
+
+
+def former(number=1, user="ann", **changes):
+    plain = FormerFeedback(
+        user, event(number), 25, event(6), True, -1, "success", 0.4, "", None, {"none": 0.9}, 24, "words", 0.5
     )
     return replace(plain, **changes)
 

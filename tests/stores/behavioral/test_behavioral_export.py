@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedProfile
-from aico_memory.domain.behavioral.evidence import Cell, Wish
+from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.records import Evolution, SkillStanding, UserState
 from aico_memory.errors import WrongKey
 from aico_memory.stores.behavioral.port import SECTIONS, pages
@@ -18,6 +18,7 @@ from tests.stores.behavioral.rows import (
     STATE,
     event,
     feedback,
+    former,
     read,
     selection,
     trajectory,
@@ -35,9 +36,11 @@ def fill(store):
             lambda rows, user=user: rows.put_posterior(user, 42, "short", POSTERIOR, 1),
             lambda rows, user=user: rows.put_preference(user, 42, PREFERENCE, 1),
             lambda rows, user=user: rows.put_stated_style(user, PREFERENCE),
+            lambda rows, user=user: rows.add_former(former(user=user)),
             lambda rows, user=user: rows.add_selection(selection(user=user)),
             lambda rows, user=user: rows.put_cell(user, Cell("question", "neutral", "morning", "short", 2.0, 1.0)),
             lambda rows, user=user: rows.put_wish(user, Wish("verbosity", 0.0, 1.0)),
+            lambda rows, user=user: rows.put_statement(user, Stated("verbosity", 0.2, 3.0)),
             lambda rows, user=user: rows.put_user_skill(OWN if user == "ann" else replace(OWN, user="bob")),
             lambda rows, user=user: rows.add_trajectory(trajectory(user=user)),
             lambda rows, user=user: rows.add_outcome(outcome(1, user=user, event=8 if user == "ann" else 9)),
@@ -53,7 +56,7 @@ def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
     whole = read(store, lambda rows: list(pages(rows, "", ("", ()), 100)))
     assert [row[:2] for row in whole] == sorted(row[:2] for row in whole)
     assert {row[0] for row in whole} == set(SECTIONS)
-    assert len(whole) == 30
+    assert len(whole) == 34
     for size in (1, 3, 7):
         walked, after = [], ("", ())
         while page := read(store, lambda rows, after=after, size=size: list(pages(rows, "", after, size))):
@@ -65,7 +68,7 @@ def test_the_export_walks_all_sections_in_order_whatever_the_page(store):
 def test_the_export_of_one_user_holds_nothing_of_another(store):
     fill(store)
     rows = read(store, lambda rows: list(pages(rows, "bob", ("", ()), 100)))
-    assert len(rows) == 15
+    assert len(rows) == 17
     assert {key[0] for _, key, _ in rows} == {"bob"}
 
 

@@ -277,3 +277,14 @@ def test_a_batch_that_leaves_texts_to_later_steps_says_how_many(worker):
     assert (report.classified, report.texts_left) == (3, 2)
     last = worker.publish(behavioral_pb2.LearnNow(), user="")
     assert (last.classified, last.texts_left) == (2, 0)
+
+
+def test_undo_to_before_the_night_takes_back_what_it_read_in_a_text_and_no_night_reads_it_again(worker):
+    worker.feedback("detailed_explanation", -1, free_text=TOO_LONG)
+    before, until_us = (verbosity(worker), wishes(worker)), START_US + worker.count * 1_000_000
+    night(worker)
+    assert (verbosity(worker), wishes(worker)) != before
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=until_us))
+    assert (verbosity(worker), wishes(worker)) == before
+    night(worker)
+    assert (verbosity(worker), wishes(worker)) == before

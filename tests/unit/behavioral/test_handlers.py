@@ -119,6 +119,22 @@ def test_learning_is_off_until_it_is_switched_on(worker):
     assert told["bucket"] == bucket_of("", "", "")
 
 
+def test_of_a_selection_without_consent_nothing_of_the_situation_is_kept(worker):
+    answer = worker.select(request_id="r1", sentiment="negative")
+    worker.select(request_id="r2", intent="unheard of")
+    lines = [json.loads(line) for line in worker.export()]
+    kept, nothing = [line for line in lines if line["section"] == "behavioral.selection"]
+    for one in (kept, nothing):
+        assert (one["intent"], one["sentiment"], one["time_of_day"], one["bucket"]) == ("", "", "", bucket_of("", "", ""))
+    assert (kept["outcome"], kept["skill_id"], kept["explanation"] != "") == ("no_consent", answer.skill_id, True)
+    again = worker.select(request_id="r1", sentiment="negative")
+    assert (again.bucket, again.skill_id, again.explanation) == (answer.bucket, answer.skill_id, answer.explanation)
+    worker.consent()
+    assert worker.feedback("", 1, request_id="r1").status == "success"
+    (cell,) = [json.loads(line) for line in worker.export() if '"behavioral.taste"' in line]
+    assert (cell["intent"], cell["sentiment"]) == ("", "")
+
+
 def test_consent_taken_back_loses_nothing_that_was_learned(consenting):
     consenting.feedback("casual_chat")
     assert consenting.consent(on=False).behavioral is False

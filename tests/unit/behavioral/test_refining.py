@@ -139,7 +139,9 @@ def test_a_refinement_is_proposed_once_a_version_and_not_again_where_it_was_put_
     assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 0
     assert change(worker, proposed.skill_id, "archive").status == "archived"
     assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 0
-    assert change(worker, proposed.skill_id, "restore").skill_id == made.skill_id
+    restored = change(worker, proposed.skill_id, "restore")
+    assert (restored.skill_id, restored.status) == (proposed.skill_id, "proposed")
+    assert change(worker, proposed.skill_id, "accept").skill_id == made.skill_id
 
 
 def test_a_refinement_that_was_deleted_is_not_proposed_again_and_leaves_no_word(worker):

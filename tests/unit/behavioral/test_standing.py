@@ -145,3 +145,51 @@ def test_what_was_deleted_since_stays_deleted(worker):
     change(worker, made.skill_id, "delete")
     assert undo(worker, before) == 0
     assert made.skill_id not in statuses(worker)
+
+
+def test_a_proposal_that_was_put_aside_is_one_again_when_it_is_restored(worker):
+    _, proposed = complained(worker)
+    change(worker, proposed.skill_id, "archive")
+    assert change(worker, proposed.skill_id, "restore").status == "proposed"
+
+
+def test_what_was_in_use_is_in_use_again_also_where_it_was_a_proposal_once(worker):
+    made = own_skill(worker)
+    change(worker, made.skill_id, "archive")
+    assert change(worker, made.skill_id, "restore").status == "accepted"
+    missed(worker)
+    night(worker)
+    (proposed,) = skills(worker, "proposed")
+    change(worker, proposed.skill_id, "archive")
+    before = now_us(worker)
+    change(worker, proposed.skill_id, "accept")
+    change(worker, proposed.skill_id, "archive")
+    assert change(worker, proposed.skill_id, "restore").status == "accepted"
+    assert undo(worker, before) == 1
+    assert change(worker, proposed.skill_id, "restore").status == "proposed"
+
+
+def missed(worker):
+    """Thumbs that point away from all that is at hand with an intent."""
+    for number in range(40):
+        answer = worker.select(request_id=f"r{number}", intent="summary")
+        worker.feedback(answer.skill_id, -1, request_id=f"r{number}")
+
+
+def night(worker):
+    """How many skills it proposes."""
+    return worker.publish(behavioral_pb2.LearnNow(), user="").proposals
+
+
+@pytest.mark.parametrize("action", ["archive", ""])
+def test_only_what_can_be_chosen_keeps_a_skill_from_being_proposed(worker, tmp_path, action):
+    other = Worker(MemoryBehavioralStore(), tmp_path / "other")
+    other.consent()
+    missed(other)
+    assert night(other) == 1
+    (wanted,) = skills(other, "proposed")
+    missed(worker)
+    own = own_skill(worker, intents=["summary"], dimensions=list(wanted.dimensions))
+    if action:
+        change(worker, own.skill_id, action)
+    assert night(worker) == (1 if action else 0)

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from aico_memory.contracts.v1 import behavioral_pb2
 from aico_memory.domain.behavioral.dimensions import NEUTRAL, alignment, named
+from aico_memory.domain.behavioral.records import Evolution
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
 from tests.unit.behavioral.worker import START_US, Worker
 
-LEARNED = ("behavioral.posterior", "behavioral.preference", "behavioral.stated_style", "behavioral.taste", "behavioral.wish")
+LEARNED = ("behavioral.posterior", "behavioral.preference", "behavioral.stated_style", "behavioral.statement",
+           "behavioral.taste", "behavioral.wish")  # fmt: skip
 SKILLS = ("casual_chat", "reactive_only", "detailed_explanation")
 TIMES = ("morning", "evening", "night")
 
@@ -74,94 +76,131 @@ def test_alignment_is_told_by_what_was_stated_before_any_thumb_in_the_context(wo
 def test_what_was_stated_for_all_is_shown_beside_what_was_learned(worker):
     state(worker, style={"verbosity": 0.1, "structure": 0.5})
     state(worker, style={"formality": 0.2}, bucket=7)
-    assert {one.dimension: one.stated for one in shown(worker).taste if one.HasField("stated")} == {"verbosity": 0.1}
+    assert {one.dimension: one.stated for one in shown(worker).taste if one.HasField("stated")} == {
+        "verbosity": 0.1,
+        "structure": 0.5,
+    }
 
 
-def test_a_statement_for_all_is_one_wish_and_no_more(tmp_path, worker):
-    state(worker, style={"verbosity": 0.1})
-    other = Worker(MemoryBehavioralStore(), tmp_path / "other")
-    other.consent()
-    state(other, style={"verbosity": 0.1}, bucket=7)
-    assert slope(worker, "verbosity") == slope(other, "verbosity")
-    wishes = [line for line in learned(worker) if line["section"] == "behavioral.wish"]
-    assert [(one["dimension"], one["more"]) for one in wishes] == [("verbosity", 0.0)]
+def said(worker):
+    """By bucket (None: in all situations) and dimension, what stands of what was said."""
+    lines = [line for line in learned(worker) if line["section"] == "behavioral.statement"]
+    return {(line["bucket"], line["dimension"]): line["value"] for line in lines}
 
 
-def test_what_is_stated_again_is_still_one_wish_and_a_reset_of_all_takes_it_back(tmp_path, worker):
+def test_what_is_stated_again_takes_the_place_of_what_was_and_counts_by_its_value(worker):
     untold = slope(worker, "verbosity")
-    state(worker, style={"verbosity": 0.1})
-    once = slope(worker, "verbosity")
-    state(worker, style={"verbosity": 0.2})
-    assert slope(worker, "verbosity") == once != untold
-    state(worker, style={"verbosity": 0.9})
-    other = Worker(MemoryBehavioralStore(), tmp_path / "other")
-    other.consent()
-    state(other, style={"verbosity": 0.9})
-    assert slope(worker, "verbosity") == slope(other, "verbosity") > untold
+    slopes = []
+    for value in (0.1, 0.1, 0.2, 0.49, 0.5, 0.9):
+        state(worker, style={"verbosity": value})
+        slopes.append(slope(worker, "verbosity"))
+    assert slopes[0] == slopes[1]
+    assert slopes[1:] == sorted(slopes[1:])
+    assert len(set(slopes)) == 5
+    assert slopes[4] == 0.0 != untold
+    assert slopes[3] == pytest.approx(slopes[0] / 40)
     state(worker, reset=True)
     assert slope(worker, "verbosity") == untold
 
 
-def test_a_reset_leaves_what_thumbs_have_wished(tmp_path, worker):
-    worker.feedback("detailed_explanation", -1, reason="too_verbose")
-    wished = slope(worker, "verbosity")
-    state(worker, style={"verbosity": 0.9})
-    assert slope(worker, "verbosity") != wished
-    state(worker, reset=True)
-    assert slope(worker, "verbosity") == pytest.approx(wished)
-
-
-def fresh(tmp_path, name, *statements):
-    """Slope of verbosity of somebody who has stated this and nothing else."""
-    other = Worker(MemoryBehavioralStore(), tmp_path / name)
-    other.consent()
-    for value, fields in statements:
-        state(other, style={"verbosity": value}, **fields)
-    return slope(other, "verbosity")
-
-
-def test_what_is_stated_for_one_context_again_takes_the_place_of_what_was_stated_for_it(tmp_path, worker):
-    state(worker, style={"verbosity": 0.9}, bucket=7)
-    once = slope(worker, "verbosity")
-    state(worker, style={"verbosity": 0.9}, bucket=7)
-    state(worker, style={"verbosity": 0.8}, bucket=7)
-    assert slope(worker, "verbosity") == once == fresh(tmp_path, "high", (0.9, {"bucket": 7}))
-    state(worker, style={"verbosity": 0.1}, bucket=7)
-    low = fresh(tmp_path, "low", (0.1, {"bucket": 7}))
-    assert slope(worker, "verbosity") == low < once
-    state(worker, style={"verbosity": 0.5}, bucket=7)
-    assert slope(worker, "verbosity") == fresh(tmp_path, "nothing")
-    state(worker, style={"verbosity": 0.1}, bucket=7)
-    state(worker, style={"verbosity": 0.2}, bucket=8)
-    assert slope(worker, "verbosity") < low, "another context is another wish"
-
-
-def test_a_reset_takes_back_the_wishes_of_what_it_resets_and_with_them_the_choices(tmp_path, worker):
+def test_a_reset_of_all_ends_what_thumbs_and_reasons_have_taught_of_style(worker):
     untold, chosen = slope(worker, "verbosity"), worker.select(request_id="before").shares
-    state(worker, style={"verbosity": 0.9}, bucket=7)
-    state(worker, style={"verbosity": 0.8}, bucket=8)
-    state(worker, reset=True, bucket=7)
-    assert slope(worker, "verbosity") == fresh(tmp_path, "one", (0.8, {"bucket": 8})) > untold
-    assert worker.select(request_id="before again").shares != chosen
-    worker.publish(behavioral_pb2.DeleteSelections(user_id="ann"))
+    for _ in range(5):
+        judged(worker, "morning")
+        worker.feedback("detailed_explanation", -1, reason="too_verbose")
+    assert slope(worker, "verbosity") != untold
     state(worker, reset=True)
     assert slope(worker, "verbosity") == untold
+    assert {line["section"] for line in learned(worker)} == {
+        "behavioral.posterior",
+        "behavioral.preference",
+        "behavioral.stated_style",
+    }
+    worker.publish(behavioral_pb2.DeleteSelections(user_id="ann"))
     assert worker.select(request_id="before").shares == chosen
 
 
-def test_what_is_stated_for_all_takes_the_place_of_what_was_stated_for_single_contexts(worker):
-    def wished(dimension):
-        lines = [line for line in learned(worker) if line["section"] == "behavioral.wish"]
-        return next((one["more"], one["less"]) for one in lines if one["dimension"] == dimension)
+def test_what_is_stated_for_one_context_holds_there_and_nowhere_else(worker):
+    untold = slope(worker, "verbosity")
+    here, there = worker.select(request_id="here"), worker.select(request_id="there", time_of_day="night")
+    state(worker, style={"verbosity": 0.0, "explanation_depth": 0.0}, bucket=here.bucket)
+    worker.publish(behavioral_pb2.DeleteSelections(user_id="ann"))
+    assert slope(worker, "verbosity") == untold
+    again = worker.select(request_id="there", time_of_day="night")
+    assert (again.skill_id, again.shares, again.propensity) == (there.skill_id, there.shares, there.propensity)
+    assert worker.select(request_id="here").shares != here.shares
+    assert said(worker) == {(here.bucket, "verbosity"): 0.0, (here.bucket, "explanation_depth"): 0.0}
 
-    weight = worker.settings.behavioral.library.stated_weight
+
+def test_a_reset_takes_back_what_was_said_of_what_it_resets(worker):
+    state(worker, style={"verbosity": 0.9}, bucket=7)
+    state(worker, style={"verbosity": 0.8}, bucket=8)
+    state(worker, reset=True, bucket=7)
+    assert said(worker) == {(8, "verbosity"): 0.8}
+    state(worker, reset=True)
+    assert said(worker) == {}
+
+
+def test_a_reset_of_one_context_leaves_what_others_have_taught(worker):
+    night = worker.select(request_id="night", time_of_day="night").bucket
+    for time_of_day in ("morning", "night"):
+        judged(worker, time_of_day)
+    state(worker, reset=True, bucket=night)
+    cells = [line["time_of_day"] for line in learned(worker) if line["section"] == "behavioral.taste"]
+    assert cells == ["morning"]
+
+
+def test_what_is_stated_for_all_takes_the_place_of_what_was_stated_for_single_contexts(worker):
     state(worker, style={"verbosity": 0.9, "structure": 0.9}, bucket=7)
     state(worker, style={"verbosity": 0.1})
-    assert (wished("verbosity"), wished("structure")) == ((0.0, weight), (weight, 0.0))
+    assert said(worker) == {(None, "verbosity"): 0.1, (7, "structure"): 0.9}
     state(worker, style={"verbosity": 0.9}, bucket=7)
-    assert wished("verbosity") == (weight, weight)
     state(worker, reset=True, bucket=7)
-    assert wished("verbosity") == (0.0, weight), "what was said of all contexts stands"
+    assert said(worker) == {(None, "verbosity"): 0.1}, "what was said of all contexts stands"
+
+
+def taught(worker, times, reason=""):
+    """Thumbs that like the long way and refuse the short one."""
+    for number in range(times):
+        for skill, reward in (("detailed_explanation", 1), ("concise_response", -1)):
+            answer = worker.select(request_id=f"{skill}{number}")
+            worker.feedback(skill, reward, request_id=answer.request_id, reason="" if reward > 0 else reason)
+
+
+@pytest.mark.parametrize("reason", ["", "too_brief"])
+def test_what_is_stated_stands_over_what_was_learned_and_feedback_goes_on_from_it(worker, reason):
+    def chosen(word):
+        return [worker.select(request_id=f"{word}{number}").skill_id for number in range(20)]
+
+    taught(worker, 10, reason)
+    assert set(chosen("before")) == {"detailed_explanation"}
+    state(worker, style={"verbosity": 0.0, "explanation_depth": 0.0})
+    assert slope(worker, "verbosity") < 0
+    assert "detailed_explanation" not in chosen("after")
+    for number in range(30):
+        answer = worker.select(request_id=f"more{number}")
+        worker.feedback("detailed_explanation", request_id=answer.request_id)
+    assert "detailed_explanation" in chosen("later")
+
+
+def test_what_was_noted_as_wishes_before_is_read_as_it_was_meant(worker):
+    rows = (
+        ("stated_everywhere", "verbosity", None, 0.1),
+        ("stated_everywhere", "structure", None, 0.9),
+        ("stated_everywhere", "structure", None, 0.5),
+        ("stated_wish", "formality", 7, 0.8),
+        ("stated_wish", "patience", 7, 0.8),
+        ("stated_wish", "patience", 7, 0.5),
+    )
+    with worker.store.state.transaction() as transaction:
+        for place, (what, subject, bucket, value) in enumerate(rows):
+            change = Evolution("ann", uuid.UUID(int=place), place, what, subject, START_US + place, 0.5, value, bucket)
+            worker.store.within(transaction).add_evolution(change)
+    worker.feedback("casual_chat", event_id=uuid.UUID(int=99))
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", event_id=uuid.UUID(int=99).bytes))
+    assert said(worker) == {(None, "verbosity"): 0.1, (7, "formality"): 0.8}
+    (style,) = [line["dimensions"] for line in learned(worker) if line["section"] == "behavioral.stated_style"]
+    assert (style["verbosity"], style["structure"]) == (0.1, 0.5)
 
 
 def test_the_newest_statement_holds_and_a_reset_of_all_ends_it(worker):
