@@ -180,6 +180,9 @@ class PhaseReport(_message.Message):
     phase: _builtins.str
     seconds: _builtins.float
     error: _builtins.str
+    """Why a part of it failed for somebody (`users_failed` in the counts); where nothing did, why a part was left as it is
+    (read_only, long_term_paused); empty where all was gone through.
+    """
     @_builtins.property
     def counts(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
     @_builtins.property
