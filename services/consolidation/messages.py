@@ -8,7 +8,7 @@ from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2, working_pb2
 from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.domain.consolidation.run import Batch, Counts, Decision, PhaseTotals, Run, Status, UserRun
-from aico_memory.domain.sleep.names import NAMES, REPLAY, changes_told
+from aico_memory.domain.sleep.names import NAMES, REPLAY, night_told
 from aico_memory.ids import derive_id, new_id
 
 Samples = Mapping[str, Sequence[Decision]]
@@ -81,17 +81,12 @@ def complete_records(run: Run, users: int, totals: Sequence[PhaseTotals], sample
     records = [make_record(complete, event_id=derive_id(run.run_id, "complete"), occurred_us=at, correlation_id=run.run_id)]
     if run.firing_id:
         outcome = "done" if run.status is Status.DONE else "failed"
-        detail = run.error or _told(users, complete)
+        detail = run.error or night_told(users, complete.experiences, (phase.counts for phase in complete.phases))
         finished = sleep_pb2.JobFinished(firing_id=run.firing_id, outcome=outcome, at_us=at, detail=detail)
         records.append(
             make_record(finished, event_id=derive_id(run.run_id, "finished"), occurred_us=at, correlation_id=run.run_id)
         )
     return records
-
-
-def _told(users: int, complete: sleep_pb2.ConsolidationComplete) -> str:
-    counts = changes_told(phase.counts for phase in complete.phases)
-    return f"{users} users; {complete.experiences} experiences replayed; {counts}"
 
 
 def progress_record(message: sleep_pb2.ConsolidationProgress, run: Run, now_us: int) -> OutgoingRecord:

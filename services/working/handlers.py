@@ -122,7 +122,7 @@ class WorkingHandlers(Handlers):
                 ordinal += 1
         if event.message.firing_id:
             finished = sleep_pb2.JobFinished(
-                firing_id=event.message.firing_id, outcome="done", at_us=now_us, detail=f"{swept.expired} expired"
+                firing_id=event.message.firing_id, outcome="done", detail=f"{swept.expired} expired"
             )
             _announce(transaction, event, finished, "finished")
 

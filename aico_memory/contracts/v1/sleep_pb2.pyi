@@ -1425,7 +1425,9 @@ class JobFinished(_message.Message):
     outcome: _builtins.str
     """done | failed"""
     at_us: _builtins.int
+    """0: when the scheduler hears of it, as whoever knows nothing but the time of the trigger leaves it."""
     detail: _builtins.str
+    """What was done, or why it failed."""
     def __init__(
         self,
         *,

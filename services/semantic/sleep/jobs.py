@@ -107,9 +107,7 @@ class SleepJobs:
         if not job.firing_id:
             return
         failed = [one for one in job.errors if one not in HELD]
-        finished = sleep_pb2.JobFinished(
-            firing_id=job.firing_id, outcome="failed" if failed else "done", at_us=event.occurred_us, detail=told(job)
-        )
+        finished = sleep_pb2.JobFinished(firing_id=job.firing_id, outcome="failed" if failed else "done", detail=told(job))
         cause = uuid.UUID(bytes=job.event_id)
         transaction.emit(
             make_record(finished, event_id=derive_id(cause, "finished"), occurred_us=event.occurred_us, causation_id=cause)

@@ -201,6 +201,7 @@ def test_a_sweep_tells_the_scheduler_that_it_is_done(worker):
     swept(worker, 2, firing="")
     (finished,) = worker.announced(sleep_pb2.JobFinished)
     assert (finished.message.firing_id, finished.message.outcome) == ("working_sweep@noon", "done")
+    assert finished.message.at_us == 0, "over when it is heard, and not when it was asked for"
 
 
 def test_what_is_announced_can_be_published(worker):
