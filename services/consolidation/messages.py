@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2, working_pb2
@@ -43,9 +43,12 @@ def replay_record(run: Run, batch: Batch, now_us: int) -> OutgoingRecord:
     return make_record(message, event_id=event_id, occurred_us=now_us, user=batch.user, correlation_id=run.run_id)
 
 
-def consolidated_record(run: Run, batch: Batch, now_us: int) -> OutgoingRecord:
-    """Tells working memory that a batch's experiences may expire."""
-    message = working_pb2.Consolidated(user_id=batch.user, run_id=str(run.run_id), event_ids=batch.event_ids)
+def consolidated_record(run: Run, batch: Batch, led_to: Iterable[working_pb2.LedTo], now_us: int) -> OutgoingRecord:
+    """Tells working memory that a batch's experiences may expire, and what they led to."""
+    known = [one for one in led_to if one.event_id in batch.event_ids]
+    message = working_pb2.Consolidated(
+        user_id=batch.user, run_id=str(run.run_id), event_ids=batch.event_ids, led_to=known
+    )  # fmt: skip
     event_id = derive_id(run.run_id, f"consolidated/{batch.phase}/{batch.user}", batch.number)
     return make_record(message, event_id=event_id, occurred_us=now_us, user=batch.user, correlation_id=run.run_id)
 

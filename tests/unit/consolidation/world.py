@@ -276,10 +276,12 @@ class World:
             done = self.event(self.sleepers.step(message), derive_id(uuid.UUID(bytes=record.event_id), "done"))
             (self.deferred if self.hold_replays else self.inbox).append(done)
         elif isinstance(message, working_pb2.Consolidated):
+            led = {one.event_id: one.memory_ids for one in message.led_to}
             for event_id in message.event_ids:
                 if event_id not in self.held:
                     raise InvalidMessage("Working memory does not hold this")
                 self.held[event_id].consolidated = True
+                self.held[event_id].memory_ids[:] = led.get(event_id, ())
 
     def replayed(self, message: semantic_pb2.ReplayExperiences, purpose: str = "replayed") -> Event:
         answer = semantic_pb2.ExperiencesReplayed(
@@ -288,6 +290,7 @@ class World:
             batch=message.batch,
             event_ids=message.event_ids,
             memory_ids=[uuid.UUID(bytes=one).hex for one in message.event_ids],
+            led_to=[working_pb2.LedTo(event_id=one, memory_ids=[uuid.UUID(bytes=one).hex]) for one in message.event_ids],
         )
         cause = derive_id(uuid.UUID(message.run_id), f"{purpose}/{message.user_id}", message.batch)
         return self.event(answer, cause)
