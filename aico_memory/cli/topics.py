@@ -197,32 +197,39 @@ def show_letter(context: typer.Context, event_id: str) -> None:
     """One dead letter whole."""
     face = face_of(context)
     with face.operator() as link:
-        face.show(_letter(link, event_id))
+        face.show(_letters_of(link, event_id)[0])
 
 
 @command(letters, "drop", "dead-letters drop 0198c0de-…")
 def drop_letter(context: typer.Context, event_id: str) -> None:
     """Settle a dead letter: nothing more is to be done about it."""
-    _settle(face_of(context), event_id, "drop")
+    face = face_of(context)
+    with face.operator() as link:
+        report = {"event_id": _letters_of(link, event_id)[0]["event_id"], "action": "drop"}
+        report["settled"] = _settled(link, str(_uuid(event_id)), "drop")
+    _show_settled(face, report)
 
 
 @command(letters, "replay", "dead-letters replay 0198c0de-…")
 def replay_letter(context: typer.Context, event_id: str) -> None:
-    """Send the record of a dead letter again, as an event of its own."""
-    _settle(face_of(context), event_id, "replay")
-
-
-def _settle(face: Face, wanted: str, action: str) -> None:
+    """Send the record of a dead letter again to who gave it up; what no worker has had, to all."""
     from aico_memory.cli.letters import resend
 
+    face = face_of(context)
     with face.operator() as link:
-        letter = _letter(link, wanted)
-        report: dict[str, Any] = {"event_id": letter["event_id"], "action": action}
-        if action == "replay":
-            report["sent_as"] = str(resend(link, letter, clock_for(face.home).now_us()))
-        # One event may have failed at several consumers: by its id all its letters are settled.
-        body = {"event_id": str(_uuid(wanted)), "action": "replayed" if action == "replay" else "drop"}
-        report["settled"] = broker_says(link, "dead_letter_settle", body)["settled"]
+        found = _letters_of(link, event_id)
+        report: dict[str, Any] = {"event_id": found[0]["event_id"], "action": "replay", "sent_as": [], "settled": []}
+        for letter in found:
+            report["sent_as"].append(str(resend(link, letter, clock_for(face.home).now_us())))
+            report["settled"] += _settled(link, letter["id"], "replayed")
+    _show_settled(face, report)
+
+
+def _settled(link: Link, wanted: str, action: str) -> list[str]:
+    return list(broker_says(link, "dead_letter_settle", {"event_id": wanted, "action": action})["settled"])
+
+
+def _show_settled(face: Face, report: dict[str, Any]) -> None:
     face.show(report, lambda data: face.out.print(escape(f"{data['action']}: {len(data['settled'])} letters settled")))
 
 
@@ -235,11 +242,12 @@ def _letters(link: Link) -> Iterator[dict[str, Any]]:
         after = answer["next"]
 
 
-def _letter(link: Link, wanted: str) -> dict[str, Any]:
+def _letters_of(link: Link, wanted: str) -> list[dict[str, Any]]:
+    """The letter of this id, or all of this event, which may have failed at several consumers; at least one."""
     identifier = str(_uuid(wanted))
-    for letter in _letters(link):
-        if identifier in (letter["id"], letter["event_id"]):
-            return letter
+    found = [letter for letter in _letters(link) if identifier in (letter["id"], letter["event_id"])]
+    if found:
+        return found
     raise NotFound(f"There is no dead letter {wanted}", "See `aico-memory dead-letters list`.")
 
 

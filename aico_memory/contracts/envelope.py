@@ -48,6 +48,9 @@ class Event:
     traceparent: str = ""
     reply_to: str = ""
     deadline_us: int = 0
+    # Sent again for one consumer alone, under another id: that consumer, and the event that it is.
+    again_for: str = ""
+    again_of: uuid.UUID | None = None
 
 
 def make_record(
@@ -134,6 +137,8 @@ def open_record(record: StampedRecord) -> Event:
         traceparent=envelope.traceparent,
         reply_to=answerable(envelope.reply_to, record.sender),
         deadline_us=envelope.deadline_us,
+        again_for=envelope.again_for,
+        again_of=_optional_id(envelope.again_of, "first"),
     )
 
 

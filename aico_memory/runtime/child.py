@@ -60,19 +60,13 @@ class Child:
         return self._state == "failed"
 
     async def run(self) -> None:
-        """Start it, and again each time it dies; returns when it is stopped or given up."""
+        """Start it, and again each time it dies or could not be started; returns when it is stopped or given up."""
         while not self._stopping.is_set():
             self._set("starting")
-            was_ready, exit_code = await self._live()
+            wait = await self._live_once()
             if self._stopping.is_set():
                 break
-            wait = self._policy.after_death(monotonic(), exit_code, was_ready)
-            # Whoever is killed from outside has no last words of its own.
-            words = "" if -exit_code in (signal.SIGKILL, signal.SIGTERM) else self._log.reason()
-            self.reason = f"{_ended(exit_code)}: {words}" if words else _ended(exit_code)
             if wait is None:
-                if exit_code != HOPELESS_EXIT:
-                    self.reason = f"it keeps crashing; {self.reason}"
                 self._set("failed")
                 return
             self._restarts += 1
@@ -106,19 +100,38 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(number)
 
-    async def _live(self) -> tuple[bool, int]:
-        """One life of the process: whether it became ready, and its exit code."""
-        ready_end, ready = os.pipe()
-        output_end, output = os.pipe()
+    async def _live_once(self) -> float | None:
+        """One life of the process, or an attempt at one: seconds to wait before the next, None where there is none.
+
+        `reason` tells then why it ended.
+        """
         try:
+            process, ready_end, output_end = await self._begin()
+        except OSError as error:
+            self.reason = f"it could not be started: {error}"
+            return self._policy.after_failed_start(monotonic(), error)
+        was_ready, exit_code = await self._live(process, ready_end, output_end)
+        if self._stopping.is_set():
+            return None
+        wait = self._policy.after_death(monotonic(), exit_code, was_ready)
+        # Whoever is killed from outside has no last words of its own.
+        words = "" if -exit_code in (signal.SIGKILL, signal.SIGTERM) else self._log.reason()
+        self.reason = f"{_ended(exit_code)}: {words}" if words else _ended(exit_code)
+        if wait is None and exit_code != HOPELESS_EXIT:
+            self.reason = f"it keeps crashing; {self.reason}"
+        return wait
+
+    async def _begin(self) -> tuple[Started, int, int]:
+        """The process, and where it says that it is ready, and all else; OSError where it could not be started."""
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            ready_end, ready = _pipe(ours, theirs)
+            output_end, output = _pipe(ours, theirs)
             process = await self._starter.start(Start(self._module, ("--home", str(self._home)), output, ready))
-        except BaseException:
-            os.close(ready_end)
-            os.close(output_end)
-            raise
-        finally:
-            os.close(ready)
-            os.close(output)
+            ours.pop_all()
+            return process, ready_end, output_end
+
+    async def _live(self, process: Started, ready_end: int, output_end: int) -> tuple[bool, int]:
+        """To its end: whether it became ready, and its exit code."""
         self._process = process
         if self._stopping.is_set():
             self._signal(signal.SIGTERM)
@@ -147,6 +160,14 @@ class Child:
         self._state = state
         self._since = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._changed()
+
+
+def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose ends are closed with the one and the other."""
+    read_end, write_end = os.pipe()
+    reading.callback(os.close, read_end)
+    writing.callback(os.close, write_end)
+    return read_end, write_end
 
 
 def _ended(exit_code: int) -> str:

@@ -62,21 +62,27 @@ class Adopted:
 
 
 class ForkServer:
-    """One life of the fork server, as the supervisor sees it."""
+    """One life of the fork server, as the supervisor sees it; OSError where it cannot be started."""
 
     def __init__(self, modules: Sequence[str], environment: Mapping[str, str], log: ProcessLog) -> None:
         self._forks: dict[int, Adopted] = {}
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._control.setblocking(False)
-        output, writer = os.pipe()
-        theirs.set_inheritable(True)
-        command = [sys.executable, "-m", "aico_memory.runtime.fork_server", str(os.getpid()), str(theirs.fileno()), *modules]
-        actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                   (os.POSIX_SPAWN_DUP2, writer, 1), (os.POSIX_SPAWN_DUP2, writer, 2)]  # fmt: skip
-        with theirs:
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            self._control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            ours.enter_context(self._control)
+            theirs.enter_context(control)
+            output, writer = os.pipe()
+            ours.callback(os.close, output)
+            theirs.callback(os.close, writer)
+            self._control.setblocking(False)
+            control.set_inheritable(True)
+            command = [
+                sys.executable, "-m", "aico_memory.runtime.fork_server", str(os.getpid()), str(control.fileno()), *modules,
+            ]  # fmt: skip
+            actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                       (os.POSIX_SPAWN_DUP2, writer, 1), (os.POSIX_SPAWN_DUP2, writer, 2)]  # fmt: skip
             pid = os.posix_spawn(sys.executable, command, environment, file_actions=actions, setsid=True)
-        os.close(writer)
-        self.process = Adopted(pid, self._collect_group)
+            self.process = Adopted(pid, self._collect_group)
+            ours.pop_all()
         self._copying = asyncio.create_task(log.follow(output))
 
     async def fork(self, what: Start, seconds: float) -> Started:
@@ -200,7 +206,12 @@ class Forking:
 
     async def _keep(self) -> None:
         while True:
-            server = self._server = ForkServer(self._modules, self._environment, self._log)
+            try:
+                server = self._server = ForkServer(self._modules, self._environment, self._log)
+            except OSError as error:
+                self._say(f"it could not be started ({error}): processes are spawned from now on")
+                self._decided.set()
+                return
             self._asked_at = monotonic()
             self._decided.set()
             self._changed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from aico_memory.errors import (
     WrongKey,
 )  # fmt: skip
 from aico_memory.ids import derive_id
+from aico_memory.runtime.links import OPERATOR
 from aico_memory.runtime.poison import answers_of_failure, dead_letter
 from aico_memory.runtime.ports import Handlers
 from aico_memory.runtime.watchdog import Watch, unwatched
@@ -171,11 +173,17 @@ class Inbox:
             return True
 
     def _open(self, record: StampedRecord) -> Event | InvalidMessage | None:
-        """The event; what is wrong with it; or None where the user was forgotten."""
+        """The event; what is wrong with it; or None where the user was forgotten, or it is sent again for somebody else."""
         if record.erased:
             return None
         try:
-            return self._name(open_record(record))
+            event = open_record(record)
+            # Nobody else decides what counts as which event.
+            if event.again_of is not None and event.sender == OPERATOR:
+                if event.again_for != self._handlers.name:
+                    return None
+                event = replace(event, event_id=event.again_of)
+            return self._name(event)
         except InvalidMessage as error:
             return error
 

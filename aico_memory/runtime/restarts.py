@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 from collections import deque
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from aico_memory.settings.runtime import RuntimeSettings
 # A process exits with this where another start at once cannot help (wrong key, other journal, unreadable store).
 HOPELESS_EXIT = 3
 WHOLE, HALF = 2, 1
+# Want of processes, memory or descriptors.
+_WANTS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 
 
 @dataclass(slots=True)
@@ -47,3 +50,7 @@ class RestartPolicy:
         else:
             self._wait_ms = min(self._wait_ms * 2, self.settings.restart_limit_ms)
         return self._wait_ms / 1000
+
+    def after_failed_start(self, now: float, error: OSError) -> float | None:
+        """The same where no process began at all: a want of the machine comes from outside and passes."""
+        return self.after_death(now, -signal.SIGKILL if error.errno in _WANTS else 1, was_ready=False)

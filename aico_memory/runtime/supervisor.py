@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -156,7 +157,9 @@ class Supervisor:
             self._progressed(f"{', '.join(fresh)} ready" + (f"; waiting for {', '.join(waiting)}" if waiting else ""))
 
     def _write_table(self) -> None:
-        self.table().write(self._home)
+        # For want of descriptors or of room on the disk no process is left unwatched: the next move writes it.
+        with contextlib.suppress(OSError):
+            self.table().write(self._home)
 
     async def _start(self) -> None:
         first, rest = self._names[:1], self._names[1:]

@@ -33,8 +33,7 @@ def emit(transaction: ConsumerTransaction, event: Event, message: Message, purpo
 def emit_finished(transaction: ConsumerTransaction, event: Event, detail: str) -> None:
     """The end of a job, where the event is one's firing."""
     if getattr(event.message, "firing_id", ""):
-        at_us = max(event.message.planned_at_us, event.occurred_us)
-        finished = sleep_pb2.JobFinished(firing_id=event.message.firing_id, outcome="done", at_us=at_us, detail=detail)
+        finished = sleep_pb2.JobFinished(firing_id=event.message.firing_id, outcome="done", detail=detail)
         emit(transaction, event, finished, "finished")
 
 

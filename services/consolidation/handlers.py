@@ -163,7 +163,7 @@ class ConsolidationHandlers(Handlers):
             return
         now_us = event.received_us or event.occurred_us
         # Also where the run has ended meanwhile: the experiences are replayed, so they are acknowledged.
-        transaction.emit(consolidated_record(run, batch, now_us))
+        transaction.emit(consolidated_record(run, batch, message.led_to, now_us))
         done = replace(batch, memories=len(message.memory_ids), unknown=message.unknown)
         self._reported(ledger, transaction, run, done, "", now_us)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2, working_pb2
 from aico_memory.contracts.wire import OutgoingRecord
 from aico_memory.domain.consolidation.run import Batch, Counts, Decision, PhaseTotals, Run, Status, UserRun
-from aico_memory.domain.sleep.names import NAMES, REPLAY, changes_told
+from aico_memory.domain.sleep.names import NAMES, REPLAY, night_told
 from aico_memory.ids import derive_id, new_id
 
 Samples = Mapping[str, Sequence[Decision]]
@@ -43,9 +43,12 @@ def replay_record(run: Run, batch: Batch, now_us: int) -> OutgoingRecord:
     return make_record(message, event_id=event_id, occurred_us=now_us, user=batch.user, correlation_id=run.run_id)
 
 
-def consolidated_record(run: Run, batch: Batch, now_us: int) -> OutgoingRecord:
-    """Tells working memory that a batch's experiences may expire."""
-    message = working_pb2.Consolidated(user_id=batch.user, run_id=str(run.run_id), event_ids=batch.event_ids)
+def consolidated_record(run: Run, batch: Batch, led_to: Iterable[working_pb2.LedTo], now_us: int) -> OutgoingRecord:
+    """Tells working memory that a batch's experiences may expire, and what they led to."""
+    known = [one for one in led_to if one.event_id in batch.event_ids]
+    message = working_pb2.Consolidated(
+        user_id=batch.user, run_id=str(run.run_id), event_ids=batch.event_ids, led_to=known
+    )  # fmt: skip
     event_id = derive_id(run.run_id, f"consolidated/{batch.phase}/{batch.user}", batch.number)
     return make_record(message, event_id=event_id, occurred_us=now_us, user=batch.user, correlation_id=run.run_id)
 
@@ -81,17 +84,12 @@ def complete_records(run: Run, users: int, totals: Sequence[PhaseTotals], sample
     records = [make_record(complete, event_id=derive_id(run.run_id, "complete"), occurred_us=at, correlation_id=run.run_id)]
     if run.firing_id:
         outcome = "done" if run.status is Status.DONE else "failed"
-        detail = run.error or _told(users, complete)
+        detail = run.error or night_told(users, complete.experiences, (phase.counts for phase in complete.phases))
         finished = sleep_pb2.JobFinished(firing_id=run.firing_id, outcome=outcome, at_us=at, detail=detail)
         records.append(
             make_record(finished, event_id=derive_id(run.run_id, "finished"), occurred_us=at, correlation_id=run.run_id)
         )
     return records
-
-
-def _told(users: int, complete: sleep_pb2.ConsolidationComplete) -> str:
-    counts = changes_told(phase.counts for phase in complete.phases)
-    return f"{users} users; {complete.experiences} experiences replayed; {counts}"
 
 
 def progress_record(message: sleep_pb2.ConsolidationProgress, run: Run, now_us: int) -> OutgoingRecord:

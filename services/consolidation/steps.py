@@ -10,6 +10,7 @@ from aico_memory.domain.consolidation.cycle import Cycle
 from aico_memory.domain.consolidation.decide import SECOND_US, NextPhase, OpenPhase, SendBatch, next_of
 from aico_memory.domain.consolidation.pace import Pace, next_size
 from aico_memory.domain.consolidation.run import Batch, PhaseRun, Run, Status, UserRun, require_transition
+from aico_memory.domain.gate.policy import HELD
 from aico_memory.domain.sleep.names import PHASES, REPLAY
 from aico_memory.settings.consolidation import ConsolidationSettings
 from aico_memory.stores.consolidation.port import ConsolidationLedger
@@ -40,15 +41,16 @@ class Steps:
             self._ledger.put_batch(run_id, Batch(user, phase, 0))
 
     def report(self, done: Batch, now_us: int, following: str = "") -> None:
-        """Write down what a batch or step led to, and where its phase goes on; a failed step ends its phase."""
+        """Write down what a batch or step led to, and where its phase goes on: a part that fails stops no other."""
         run_id = self._run.run_id
         ended = replace(done, status=Status.DONE, finished_us=now_us)
         self._ledger.put_batch(run_id, ended)
         if done.error:
             phase = self._ledger.phase(run_id, done.user, done.phase)
-            if phase is not None:
+            # Of several the first failure is told.
+            if phase is not None and not _is_failure(phase.error):
                 self._ledger.put_phase(run_id, replace(phase, error=done.error))
-        elif following:
+        if following:
             self._ledger.put_batch(run_id, Batch(done.user, done.phase, done.number + 1, begins_after=following))
 
     def lead_on(self, user: str, now_us: int, *, heavy: bool = True) -> UserRun:
@@ -116,7 +118,7 @@ class Steps:
         run_id = self._run.run_id
         phase = self._ledger.phase(run_id, part.user, part.phases[part.phase])
         if phase is not None:
-            status = Status.FAILED if phase.error else Status.DONE
+            status = Status.FAILED if _is_failure(phase.error) else Status.DONE
             self._ledger.put_phase(run_id, replace(phase, status=status, finished_us=now_us))
         moved = replace(part, phase=following)
         self._ledger.put_user(run_id, moved)
@@ -137,6 +139,10 @@ def held_of(ledger: ConsolidationLedger, run: Run) -> Held:
 def is_at_end(part: UserRun) -> bool:
     """Whether all phases of the user are behind it."""
     return part.phase >= len(part.phases)
+
+
+def _is_failure(error: str) -> bool:
+    return bool(error) and error not in HELD
 
 
 def _unfailed(phase: PhaseRun | None) -> bool:

@@ -19,6 +19,7 @@ from aico_memory.contracts.wire import StampedRecord
 from aico_memory.domain.scheduling.idle import IdleRule, IdleState, is_idle, observe, wants_sample
 from aico_memory.domain.scheduling.job import Firing, Job, Outcome
 from aico_memory.domain.scheduling.plan import release
+from aico_memory.domain.sleep.names import night_told
 from aico_memory.errors import AicoMemoryError, InvalidMessage, NotFound
 from aico_memory.ids import derive_id
 from aico_memory.runtime.clocks import MANUAL, clock_mode
@@ -134,9 +135,7 @@ class SchedulerHandlers(Handlers):
             _close(ledger, event.message.firing_id, event.message.outcome, event.message.at_us or event.received_us,
                    event.message.detail)  # fmt: skip
         elif event.topic == COMPLETE:
-            outcome = event.message.outcome
-            _close(ledger, event.message.firing_id, "done" if outcome == "complete" else "failed",
-                   event.message.finished_us or event.received_us, "" if outcome == "complete" else outcome)  # fmt: skip
+            # A firing of ours is closed by its JobFinished, which says what came of it.
             self._note_manual_run(ledger, event.message)
 
     def after_commit(self) -> None:
@@ -241,7 +240,10 @@ class SchedulerHandlers(Handlers):
             return
         cause = uuid.UUID(complete.run_id)
         outcome = Outcome.DONE if complete.outcome == "complete" else Outcome.FAILED
-        detail = "" if outcome is Outcome.DONE else complete.outcome
+        if outcome is Outcome.DONE:
+            detail = night_told(complete.users, complete.experiences, (phase.counts for phase in complete.phases))
+        else:
+            detail = complete.error or complete.outcome
         times = (complete.started_us or complete.finished_us, complete.finished_us)
         ledger.put(Firing(derive_id(cause, "firing"), job.name, times[0], outcome, *times, manual=True, detail=detail))
 

@@ -217,9 +217,7 @@ class Adjusting:
             transaction.emit(reply_record(event, page))
         if event.message.firing_id:
             detail = "; ".join(f"{subject}: {told}" for subject, told in sorted(self._told.items()))
-            finished = sleep_pb2.JobFinished(
-                firing_id=event.message.firing_id, outcome="done", at_us=at_us, detail=detail[:1000]
-            )
+            finished = sleep_pb2.JobFinished(firing_id=event.message.firing_id, outcome="done", detail=detail[:1000])
             identifier = derive_id(event.event_id, "finished")
             transaction.emit(make_record(finished, event_id=identifier, occurred_us=at_us, causation_id=event.event_id))
 

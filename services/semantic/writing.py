@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event, make_record
-from aico_memory.contracts.v1 import semantic_pb2
+from aico_memory.contracts.v1 import semantic_pb2, working_pb2
 from aico_memory.domain.formation.entities import extract_entities
 from aico_memory.domain.formation.language import guess_language
 from aico_memory.domain.gate.explain import explanation
@@ -72,6 +72,7 @@ class Writing:
         """Note for each experience that sleep has seen its record, take up what waited, and report the records and items."""
         message = event.message
         memory_ids: list[str] = []
+        known: list[bytes] = []
         unknown = 0
         for event_id in message.event_ids:
             memory_id = record_of(event_id)
@@ -81,10 +82,15 @@ class Writing:
                 continue
             transaction.add_evidence(Evidence(memory_id, event_id, REPLAY, event.occurred_us, session_id=memory.session_id))
             memory_ids.append(id_text(memory_id))
+            known.append(event_id)
         memory_ids += [id_text(one) for one in self._take_up(transaction, event)]
+        led_to = [
+            working_pb2.LedTo(event_id=one, memory_ids=[id_text(memory_id) for memory_id in transaction.items_of_event(one)])
+            for one in known
+        ]
         replayed = semantic_pb2.ExperiencesReplayed(
             run_id=message.run_id, user_id=message.user_id, batch=message.batch, event_ids=message.event_ids,
-            memory_ids=memory_ids, unknown=unknown,
+            memory_ids=memory_ids, unknown=unknown, led_to=led_to,
         )  # fmt: skip
         transaction.emit(
             make_record(

@@ -11,8 +11,9 @@ from aico_memory.contracts.v1.working_pb2 import StoredMessage
 from aico_memory.stores.working import WorkingStore
 
 SECTION = "working.message"
-# Receipt and consolidation happen when they happen; attention follows questions, which leave no record.
-OMITTED = (f"{SECTION}.received_at", f"{SECTION}.consolidated_at", "working.buffer")
+# Receipt and consolidation happen when they happen, and find what there is by then; attention follows questions, which leave
+# no record.
+OMITTED = (f"{SECTION}.received_at", f"{SECTION}.consolidated_at", f"{SECTION}.memory_ids", "working.buffer")
 # More than a store of one user can hold.
 _ALL = 1 << 40
 _SEPARATOR = "\0"

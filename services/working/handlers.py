@@ -98,7 +98,8 @@ class WorkingHandlers(Handlers):
         transaction.clear_buffer(event.user, event.message.session_id)
 
     def _acknowledge(self, transaction: WorkingTransaction, event: Event) -> None:
-        transaction.acknowledge(event.user, event.message.event_ids)
+        led_to = {one.event_id: one.memory_ids for one in event.message.led_to}
+        transaction.acknowledge(event.user, event.message.event_ids, led_to)
 
     def _mark_feedback(self, transaction: WorkingTransaction, event: Event) -> None:
         try:
@@ -122,7 +123,7 @@ class WorkingHandlers(Handlers):
                 ordinal += 1
         if event.message.firing_id:
             finished = sleep_pb2.JobFinished(
-                firing_id=event.message.firing_id, outcome="done", at_us=now_us, detail=f"{swept.expired} expired"
+                firing_id=event.message.firing_id, outcome="done", detail=f"{swept.expired} expired"
             )
             _announce(transaction, event, finished, "finished")
 

@@ -140,6 +140,18 @@ class WorkingStoreSuite:
         assert numbers(after.experiences("bob", 10)) == [3]
         assert numbers(after.experiences("ada", 10, after=a_message(1).event_id)) == [2]
 
+    def test_an_acknowledged_experience_keeps_what_it_led_to_as_it_was_told_first(self, store, reopened):
+        put(store, a_message(1), a_message(2), a_message(3, user="bob"))
+        first, second, foreign = (a_message(number).event_id for number in (1, 2, 3))
+        for told in (["m-1", "m-2"], ["m-3"]):
+            with store.transaction() as transaction:
+                transaction.acknowledge("ada", [first, second, foreign], {first: told, foreign: told})
+        after = reopened()
+        assert [(message.consolidated, list(message.memory_ids)) for message in after.read("ada")] == [
+            (True, ["m-1", "m-2"]), (True, []),
+        ]  # fmt: skip
+        assert [list(message.memory_ids) for message in after.read("bob")] == [[]]
+
     def test_pending_users_come_by_id_with_count_and_oldest_receipt(self, store):
         put(
             store,

@@ -24,19 +24,19 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'aico_memory/contracts/v1/envelope.proto\x12\x0e\x61ico.memory.v1\"<\n\x05Scope\x12\'\n\x04kind\x18\x01 \x01(\x0e\x32\x19.aico.memory.v1.ScopeKind\x12\n\n\x02id\x18\x02 \x01(\t\"\xfc\x01\n\x08\x45nvelope\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\x0c\x12\r\n\x05topic\x18\x02 \x01(\t\x12\x16\n\x0eschema_version\x18\x03 \x01(\r\x12\x16\n\x0eoccurred_at_us\x18\x04 \x01(\x03\x12$\n\x05scope\x18\x05 \x01(\x0b\x32\x15.aico.memory.v1.Scope\x12\x16\n\x0e\x63orrelation_id\x18\x06 \x01(\x0c\x12\x14\n\x0c\x63\x61usation_id\x18\x07 \x01(\x0c\x12\x13\n\x0btraceparent\x18\x08 \x01(\t\x12\x10\n\x08reply_to\x18\t \x01(\t\x12\x13\n\x0b\x64\x65\x61\x64line_us\x18\n \x01(\x03\x12\x0f\n\x07payload\x18\x0b \x01(\x0c\"O\n\x05Reply\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x02 \x01(\t\x12\x0c\n\x04mend\x18\x03 \x01(\t\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x0c\n\x04\x62ody\x18\x05 \x01(\x0c*\x81\x01\n\tScopeKind\x12\x1a\n\x16SCOPE_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0fSCOPE_KIND_USER\x10\x01\x12\x14\n\x10SCOPE_KIND_GROUP\x10\x02\x12\x16\n\x12SCOPE_KIND_PROJECT\x10\x03\x12\x15\n\x11SCOPE_KIND_GLOBAL\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'aico_memory/contracts/v1/envelope.proto\x12\x0e\x61ico.memory.v1\"<\n\x05Scope\x12\'\n\x04kind\x18\x01 \x01(\x0e\x32\x19.aico.memory.v1.ScopeKind\x12\n\n\x02id\x18\x02 \x01(\t\"\xa1\x02\n\x08\x45nvelope\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\x0c\x12\r\n\x05topic\x18\x02 \x01(\t\x12\x16\n\x0eschema_version\x18\x03 \x01(\r\x12\x16\n\x0eoccurred_at_us\x18\x04 \x01(\x03\x12$\n\x05scope\x18\x05 \x01(\x0b\x32\x15.aico.memory.v1.Scope\x12\x16\n\x0e\x63orrelation_id\x18\x06 \x01(\x0c\x12\x14\n\x0c\x63\x61usation_id\x18\x07 \x01(\x0c\x12\x13\n\x0btraceparent\x18\x08 \x01(\t\x12\x10\n\x08reply_to\x18\t \x01(\t\x12\x13\n\x0b\x64\x65\x61\x64line_us\x18\n \x01(\x03\x12\x0f\n\x07payload\x18\x0b \x01(\x0c\x12\x11\n\tagain_for\x18\x0c \x01(\t\x12\x10\n\x08\x61gain_of\x18\r \x01(\x0c\"O\n\x05Reply\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x02 \x01(\t\x12\x0c\n\x04mend\x18\x03 \x01(\t\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x0c\n\x04\x62ody\x18\x05 \x01(\x0c*\x81\x01\n\tScopeKind\x12\x1a\n\x16SCOPE_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0fSCOPE_KIND_USER\x10\x01\x12\x14\n\x10SCOPE_KIND_GROUP\x10\x02\x12\x16\n\x12SCOPE_KIND_PROJECT\x10\x03\x12\x15\n\x11SCOPE_KIND_GLOBAL\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'aico_memory.contracts.v1.envelope_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SCOPEKIND']._serialized_start=458
-  _globals['_SCOPEKIND']._serialized_end=587
+  _globals['_SCOPEKIND']._serialized_start=495
+  _globals['_SCOPEKIND']._serialized_end=624
   _globals['_SCOPE']._serialized_start=59
   _globals['_SCOPE']._serialized_end=119
   _globals['_ENVELOPE']._serialized_start=122
-  _globals['_ENVELOPE']._serialized_end=374
-  _globals['_REPLY']._serialized_start=376
-  _globals['_REPLY']._serialized_end=455
+  _globals['_ENVELOPE']._serialized_end=411
+  _globals['_REPLY']._serialized_start=413
+  _globals['_REPLY']._serialized_end=492
 # @@protoc_insertion_point(module_scope)

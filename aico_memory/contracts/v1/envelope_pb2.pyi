@@ -77,6 +77,8 @@ class Envelope(_message.Message):
     REPLY_TO_FIELD_NUMBER: _builtins.int
     DEADLINE_US_FIELD_NUMBER: _builtins.int
     PAYLOAD_FIELD_NUMBER: _builtins.int
+    AGAIN_FOR_FIELD_NUMBER: _builtins.int
+    AGAIN_OF_FIELD_NUMBER: _builtins.int
     event_id: _builtins.bytes
     """UUID, 16 bytes, equal to the header's: the key of idempotence."""
     topic: _builtins.str
@@ -92,6 +94,11 @@ class Envelope(_message.Message):
     deadline_us: _builtins.int
     """Unix time in microseconds after which nobody waits for the answer; 0: none."""
     payload: _builtins.bytes
+    again_for: _builtins.str
+    """Of a dead letter's record that the operator sends again: the one consumer that had given it up, to which it is the event
+    `again_of`. To all others, who have had that event, it is none.
+    """
+    again_of: _builtins.bytes
     @_builtins.property
     def scope(self) -> Global___Scope: ...
     def __init__(
@@ -108,10 +115,12 @@ class Envelope(_message.Message):
         reply_to: _builtins.str = ...,
         deadline_us: _builtins.int = ...,
         payload: _builtins.bytes = ...,
+        again_for: _builtins.str = ...,
+        again_of: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["causation_id", b"causation_id", "correlation_id", b"correlation_id", "deadline_us", b"deadline_us", "event_id", b"event_id", "occurred_at_us", b"occurred_at_us", "payload", b"payload", "reply_to", b"reply_to", "schema_version", b"schema_version", "scope", b"scope", "topic", b"topic", "traceparent", b"traceparent"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["again_for", b"again_for", "again_of", b"again_of", "causation_id", b"causation_id", "correlation_id", b"correlation_id", "deadline_us", b"deadline_us", "event_id", b"event_id", "occurred_at_us", b"occurred_at_us", "payload", b"payload", "reply_to", b"reply_to", "schema_version", b"schema_version", "scope", b"scope", "topic", b"topic", "traceparent", b"traceparent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

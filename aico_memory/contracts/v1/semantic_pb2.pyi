@@ -4,6 +4,7 @@ isort:skip_file
 L1: episodic records and memory items."""
 
 from aico_memory.contracts.v1 import envelope_pb2 as _envelope_pb2
+from aico_memory.contracts.v1 import working_pb2 as _working_pb2
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -967,6 +968,7 @@ class ExperiencesReplayed(_message.Message):
     EVENT_IDS_FIELD_NUMBER: _builtins.int
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     UNKNOWN_FIELD_NUMBER: _builtins.int
+    LED_TO_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     user_id: _builtins.str
     batch: _builtins.int
@@ -975,7 +977,11 @@ class ExperiencesReplayed(_message.Message):
     def event_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Ids of records and items each experience led to, in order."""
+        """Ids of the records, and of the items that were made of what waited for sleep."""
+
+    @_builtins.property
+    def led_to(self) -> _containers.RepeatedCompositeFieldContainer[_working_pb2.LedTo]:
+        """Of each experience that is known: all that rests on it by then."""
 
     def __init__(
         self,
@@ -986,10 +992,11 @@ class ExperiencesReplayed(_message.Message):
         event_ids: _abc.Iterable[_builtins.bytes] | None = ...,
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         unknown: _builtins.int = ...,
+        led_to: _abc.Iterable[_working_pb2.LedTo] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "event_ids", b"event_ids", "memory_ids", b"memory_ids", "run_id", b"run_id", "unknown", b"unknown", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "event_ids", b"event_ids", "led_to", b"led_to", "memory_ids", b"memory_ids", "run_id", b"run_id", "unknown", b"unknown", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -180,6 +180,9 @@ class PhaseReport(_message.Message):
     phase: _builtins.str
     seconds: _builtins.float
     error: _builtins.str
+    """Why a part of it failed for somebody (`users_failed` in the counts); where nothing did, why a part was left as it is
+    (read_only, long_term_paused); empty where all was gone through.
+    """
     @_builtins.property
     def counts(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]: ...
     @_builtins.property
@@ -1422,7 +1425,9 @@ class JobFinished(_message.Message):
     outcome: _builtins.str
     """done | failed"""
     at_us: _builtins.int
+    """0: when the scheduler hears of it, as whoever knows nothing but the time of the trigger leaves it."""
     detail: _builtins.str
+    """What was done, or why it failed."""
     def __init__(
         self,
         *,

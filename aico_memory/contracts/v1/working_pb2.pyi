@@ -226,24 +226,57 @@ class Consolidated(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     RUN_ID_FIELD_NUMBER: _builtins.int
     EVENT_IDS_FIELD_NUMBER: _builtins.int
+    LED_TO_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     run_id: _builtins.str
     @_builtins.property
     def event_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
+    @_builtins.property
+    def led_to(self) -> _containers.RepeatedCompositeFieldContainer[Global___LedTo]:
+        """What those of them led to that were replayed."""
+
     def __init__(
         self,
         *,
         user_id: _builtins.str = ...,
         run_id: _builtins.str = ...,
         event_ids: _abc.Iterable[_builtins.bytes] | None = ...,
+        led_to: _abc.Iterable[Global___LedTo] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_ids", b"event_ids", "run_id", b"run_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_ids", b"event_ids", "led_to", b"led_to", "run_id", b"run_id", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Consolidated: _TypeAlias = Consolidated  # noqa: Y015
+
+@_typing.final
+class LedTo(_message.Message):
+    """What long-term memory held of an experience when it was replayed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    event_id: _builtins.bytes
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Records and items that rest on it, by ascending id."""
+
+    def __init__(
+        self,
+        *,
+        event_id: _builtins.bytes = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_id", b"event_id", "memory_ids", b"memory_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LedTo: _TypeAlias = LedTo  # noqa: Y015
 
 @_typing.final
 class Sweep(_message.Message):
@@ -318,6 +351,7 @@ class StoredMessage(_message.Message):
     ZONE_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
     FEEDBACK_SEQUENCE_FIELD_NUMBER: _builtins.int
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
     event_id: _builtins.bytes
     user_id: _builtins.str
     session_id: _builtins.str
@@ -339,6 +373,10 @@ class StoredMessage(_message.Message):
     """Its place in the bus's global order: what bounds a run where many were received in one microsecond."""
     feedback_sequence: _builtins.int
     """The place of the first feedback on it in the same order; 0 where there is none, or its place was not kept."""
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The records and items that it had led to when it was consolidated; none where it was marked by hand."""
+
     def __init__(
         self,
         *,
@@ -359,10 +397,11 @@ class StoredMessage(_message.Message):
         zone: _builtins.str = ...,
         sequence: _builtins.int = ...,
         feedback_sequence: _builtins.int = ...,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["consolidated", b"consolidated", "content", b"content", "event_id", b"event_id", "feedback_sequence", b"feedback_sequence", "group_id", b"group_id", "has_feedback", b"has_feedback", "metadata_json", b"metadata_json", "name", b"name", "project_id", b"project_id", "received_at_us", b"received_at_us", "role", b"role", "said_at_us", b"said_at_us", "sequence", b"sequence", "session_id", b"session_id", "source_type", b"source_type", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["consolidated", b"consolidated", "content", b"content", "event_id", b"event_id", "feedback_sequence", b"feedback_sequence", "group_id", b"group_id", "has_feedback", b"has_feedback", "memory_ids", b"memory_ids", "metadata_json", b"metadata_json", "name", b"name", "project_id", b"project_id", "received_at_us", b"received_at_us", "role", b"role", "said_at_us", b"said_at_us", "sequence", b"sequence", "session_id", b"session_id", "source_type", b"source_type", "user_id", b"user_id", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

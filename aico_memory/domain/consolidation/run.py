@@ -104,7 +104,7 @@ class PhaseRun:
     experiences: int = 0
     started_us: int = 0
     finished_us: int = 0
-    # Why it ended early; empty where it went through.
+    # Why a part of it was left as it is, a failure before all else; empty where all was gone through.
     error: str = ""
 
 
@@ -125,7 +125,7 @@ class PhaseTotals:
     microseconds: int = 0
     # What the steps counted, summed ("seen", "promoted", ...).
     counts: Counts = field(default_factory=dict)
-    # Users for whom it ended early, and why the first of them.
+    # Users for whom a part of it failed, and why; `error` also tells of what was held (read-only, paused) where nothing failed.
     failed: int = 0
     error: str = ""
 

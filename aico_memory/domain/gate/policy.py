@@ -18,6 +18,9 @@ GUARDED_KINDS: Final = frozenset({"constraint", "preference", "procedure"})
 EVIDENCE_MISSING: Final = "evidence_missing"
 # The person has taken back their consent to long-term memory for now.
 LONG_TERM_PAUSED: Final = "long_term_paused"
+READ_ONLY: Final = "read_only"
+# Why sleep leaves a scope as it is, which is no failure.
+HELD: Final = frozenset({READ_ONLY, LONG_TERM_PAUSED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ def admit(
     """
     if policy.read_only or paused:
         # Nothing is lost: what was said waits until writing is allowed again.
-        return Admission("wait", "read_only" if policy.read_only else LONG_TERM_PAUSED)
+        return Admission("wait", READ_ONLY if policy.read_only else LONG_TERM_PAUSED)
     rules = (
         (not policy.write_enabled, "refuse", "write_disabled"),
         (injected and kind in GUARDED_KINDS, "refuse", "injection_guard"),

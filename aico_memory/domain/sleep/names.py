@@ -73,6 +73,11 @@ def changes_told(phases: Iterable[Mapping[str, int]]) -> str:
     return ", ".join(f"{name} {count}" for name, count in changes(phases).items()) or "nothing changed"
 
 
+def night_told(users: int, experiences: int, phases: Iterable[Mapping[str, int]]) -> str:
+    """What a night did, in a line for the history of jobs."""
+    return f"{users} users; {experiences} experiences replayed; {changes_told(phases)}"
+
+
 def require_phases(names: Iterable[str]) -> None:
     """InvalidMessage, with all that there are, where one of these is no phase."""
     for name in names:

@@ -79,7 +79,7 @@ begins_after = excluded.begins_after, counts = excluded.counts, samples = exclud
 """
 _PHASE_TOTALS = """
 SELECT phase, count(*), sum(experiences), sum(CASE WHEN finished_us > 0 THEN finished_us - started_us ELSE 0 END),
-sum(error != ''), coalesce(max(error), '')
+sum(status = 'failed'), coalesce(max(CASE status WHEN 'failed' THEN error END), max(error), '')
 FROM run_phase WHERE run_id = ? GROUP BY phase ORDER BY phase
 """
 _BATCH_TOTALS = f"""

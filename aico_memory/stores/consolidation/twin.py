@@ -180,13 +180,14 @@ class MemoryConsolidationLedger:
         phases = [phase for key, phase in self._tables.phases.items() if key[0] == run_id and key[2] == name]
         batches = self._of_phase(run_id, name)
         done = [batch for batch in batches if batch.status is Status.DONE]
+        failed = [phase for phase in phases if phase.status is Status.FAILED]
         return PhaseTotals(
             name, len(phases), len(batches), len(done),
             sum(len(batch.event_ids) for batch in done), sum(phase.experiences for phase in phases),
             sum(batch.memories for batch in batches), sum(batch.unknown for batch in batches),
             sum(phase.finished_us - phase.started_us for phase in phases if phase.finished_us),
             _summed(batch.counts for batch in batches),
-            sum(phase.error != "" for phase in phases), max((phase.error for phase in phases), default=""),
+            len(failed), max((phase.error for phase in failed or phases), default=""),
         )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from aico_memory.contracts.v1.working_pb2 import StoredMessage
@@ -15,10 +15,6 @@ from aico_memory.stores.working.sealing import Seals
 
 EXPIRED = b"expired"
 EXPIRED_UNREPLAYED = b"expired_unreplayed"
-
-
-def _consolidate(message: StoredMessage) -> None:
-    message.consolidated = True
 
 
 class LmdbTransaction:
@@ -78,7 +74,13 @@ class LmdbTransaction:
         self._change_user(place.user, 1, 1, message.user_id)
         return True
 
-    def acknowledge(self, user: str, event_ids: Sequence[bytes]) -> int:
+    def acknowledge(self, user: str, event_ids: Sequence[bytes], led_to: Mapping[bytes, Sequence[str]] | None = None) -> int:
+        led = led_to or {}
+
+        def consolidate(message: StoredMessage) -> None:
+            message.consolidated = True
+            message.memory_ids[:] = led.get(message.event_id, ())
+
         moved = 0
         for event_id in event_ids:
             place = self._place_of(user, event_id)
@@ -86,7 +88,7 @@ class LmdbTransaction:
                 continue
             self._delete("waiting", place.queue_key)
             self._put("done", place.queue_key, event_id)
-            self._rewrite(user, place, _consolidate)
+            self._rewrite(user, place, consolidate)
             self._change_user(place.user, 0, -1)
             moved += 1
         return moved

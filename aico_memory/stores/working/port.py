@@ -54,8 +54,11 @@ class WorkingTransaction(ConsumerTransaction, Protocol):
         `order` tells apart what was said or received in one microsecond.
         """
 
-    def acknowledge(self, user: str, event_ids: Sequence[bytes]) -> int:
-        """These are consolidated; returns how many of them were pending for this user."""
+    def acknowledge(self, user: str, event_ids: Sequence[bytes], led_to: Mapping[bytes, Sequence[str]] | None = None) -> int:
+        """These are consolidated; returns how many of them were pending for this user.
+
+        `led_to`: ids of memories by event id, kept with those that were pending.
+        """
 
     def mark_feedback(self, user: str, event_id: bytes, sequence: int) -> bool:
         """Somebody has judged this message, at that place on the bus; False where this user has none of the id.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -42,8 +42,11 @@ class MemoryWorkingTransaction(MemoryTransaction):
         self.content.messages[message.event_id] = (order, _copied(message))
         return True
 
-    def acknowledge(self, user: str, event_ids: Sequence[bytes]) -> int:
-        return sum(self._mark(user, event_id, "consolidated") for event_id in event_ids)
+    def acknowledge(self, user: str, event_ids: Sequence[bytes], led_to: Mapping[bytes, Sequence[str]] | None = None) -> int:
+        marked = [event_id for event_id in event_ids if self._mark(user, event_id, "consolidated")]
+        for event_id in marked:
+            self.content.messages[event_id][1].memory_ids[:] = (led_to or {}).get(event_id, ())
+        return len(marked)
 
     def mark_feedback(self, user: str, event_id: bytes, sequence: int) -> bool:
         held = self.content.messages.get(event_id)

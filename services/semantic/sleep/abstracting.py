@@ -15,7 +15,7 @@ from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.sleep.deriving import Deriving, News, sample_of
 from services.semantic.sleep.phase import Outcome, Sample, Step
 from services.semantic.sleep.reading import Place, SnapshotReader
-from services.semantic.sleep.theming import SAMPLES, named
+from services.semantic.sleep.theming import SAMPLES, named, names_over_all
 
 
 class Abstraction:
@@ -32,7 +32,7 @@ class Abstraction:
         self._model = model
 
     def step(self, transaction: SemanticTransaction, step: Step) -> Outcome:
-        """The habits of one batch; those whose cluster fell apart are told no more."""
+        """The habits of one batch; behind the last batch those whose cluster fell apart are told no more."""
         place = Place.of(step.after)
         snapshot = self._reader.read(transaction, step, place.batch)
         if not snapshot.pieces and not snapshot.derived:
@@ -54,8 +54,9 @@ class Abstraction:
             counts.update({"patterns": 1, written: 1})
             if written in {"created", "updated"}:
                 samples.append(sample_of(step, draft, written))
-        if not place.batch and snapshot.last:
-            standing = {derived_id(step.scope, step.owner, f"{HABIT}{cluster.name}") for cluster in found}
+        if snapshot.last:
+            names = names_over_all(self._reader, transaction, step, place.batch, found, self._model)
+            standing = {derived_id(step.scope, step.owner, f"{HABIT}{name}") for name in names}
             for one in snapshot.derived:
                 if one.memory.fact_key.startswith(HABIT) and one.memory.memory_id not in standing:
                     self._deriving.expire(transaction, step, one, "sleep: what showed the habit belongs together no more", news)

@@ -16,12 +16,13 @@ from typing import Final
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2
+from aico_memory.domain.gate.policy import HELD
 from aico_memory.domain.sleep import names
 from aico_memory.ids import derive_id
 from aico_memory.stores.semantic.port import SemanticTransaction
 from aico_memory.stores.semantic.sleep_port import SleepJob, SleepReads
 from services.semantic.sleep.evolving import EVOLUTION, HISTORY
-from services.semantic.sleep.stepping import HELD, Stepping, Taken
+from services.semantic.sleep.stepping import Stepping, Taken
 
 # What each topic of the schedule runs.
 JOBS: Final = {"rehearse": (names.REHEARSAL,), "evolve": (names.DECAY, EVOLUTION), "cleanup": (names.VARIANTS, HISTORY)}
@@ -106,9 +107,7 @@ class SleepJobs:
         if not job.firing_id:
             return
         failed = [one for one in job.errors if one not in HELD]
-        finished = sleep_pb2.JobFinished(
-            firing_id=job.firing_id, outcome="failed" if failed else "done", at_us=event.occurred_us, detail=told(job)
-        )
+        finished = sleep_pb2.JobFinished(firing_id=job.firing_id, outcome="failed" if failed else "done", detail=told(job))
         cause = uuid.UUID(bytes=job.event_id)
         transaction.emit(
             make_record(finished, event_id=derive_id(cause, "finished"), occurred_us=event.occurred_us, causation_id=cause)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from aico_memory.contracts.envelope import Event, make_record
 from aico_memory.contracts.v1 import semantic_pb2, sleep_pb2
-from aico_memory.domain.gate.policy import LONG_TERM_PAUSED, WritePolicy
+from aico_memory.domain.gate.policy import LONG_TERM_PAUSED, READ_ONLY, WritePolicy
 from aico_memory.domain.memory import Scope
 from aico_memory.errors import AicoMemoryError, InvalidMessage
 from aico_memory.ids import derive_id
@@ -28,9 +28,6 @@ from services.semantic.sleep.phase import Outcome, Sample, SleepPhase, Step
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
-READ_ONLY = "read_only"
-# Why a step left everything as it is, which is no failure.
-HELD = frozenset({READ_ONLY, LONG_TERM_PAUSED})
 UNKNOWN_PHASE = "unknown_phase"
 # A rule that fails fails this step alone; trouble with the store is none of it, and is tried again.
 _OF_THE_RULE = (AicoMemoryError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)

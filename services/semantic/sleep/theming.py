@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from aico_memory.domain.sleep.clusters import Cluster, clusters
@@ -99,10 +100,7 @@ class Themes:
     def _expire(
         self, transaction: SemanticTransaction, step: Step, batch: int, snapshot: Snapshot, found: list[Cluster], news: News
     ) -> int:
-        names = {one.name for one in found}
-        for earlier in range(batch):
-            before = self._reader.read(transaction, step, earlier)
-            names |= {one.name for one in named(before, earlier, self._model)}
+        names = names_over_all(self._reader, transaction, step, batch, found, self._model)
         standing = {derived_id(step.scope, step.owner, f"{THEME}{name}") for name in names}
         gone = [
             one for one in snapshot.derived
@@ -111,6 +109,17 @@ class Themes:
         for one in gone:
             self._deriving.expire(transaction, step, one, "sleep: its items belong together no more", news)
         return len(gone)
+
+
+def names_over_all(
+    reader: SnapshotReader, transaction: SemanticTransaction, step: Step, batch: int, found: Iterable[Cluster],
+    model: MemoryModelSettings,
+) -> set[str]:  # fmt: skip
+    """The names of the clusters of a whole scope, of which `found` are those of this batch, its last."""
+    names = {one.name for one in found}
+    for earlier in range(batch):
+        names.update(one.name for one in named(reader.read(transaction, step, earlier), earlier, model))
+    return names
 
 
 def named(snapshot: Snapshot, batch: int, model: MemoryModelSettings) -> tuple[Cluster, ...]:

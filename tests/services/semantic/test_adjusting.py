@@ -138,6 +138,7 @@ def test_too_few_labels_are_said_and_change_nothing() -> None:
     assert not page.adjustments and office.policy() is None and office.ranker.profile is None
     (finished,) = [one.message for one in office.said if one.topic == topic_of(sleep_pb2.JobFinished).name]
     assert finished.firing_id == "f1" and "too few labels: 5 of 20" in finished.detail
+    assert finished.at_us == 0, "over when it is heard, and not when it was asked for"
 
 
 def test_a_policy_is_proposed_from_reviews_applied_on_approval_and_rolled_back_to_what_it_was() -> None:

@@ -166,9 +166,20 @@ def test_replay_names_the_records_once_and_counts_what_it_does_not_know(worker):
     for replayed in worker.emitted(("replayed", semantic_pb2.ExperiencesReplayed)):
         assert (replayed.run_id, replayed.user_id, replayed.batch, replayed.unknown) == ("r", "ada", 4, 3)
         assert list(replayed.memory_ids) == [str(derive_id(one, "record")) for one in events]
+        told = [(one.event_id, list(one.memory_ids)) for one in replayed.led_to]
+        assert told == [(one.bytes, [str(derive_id(one, "record"))]) for one in events]
     memory_ids = [derive_id(one, "record").bytes for one in events]
     found = worker.handlers.state.evidence(memory_ids)
     assert all([one.method for one in lines] == ["rule", "replay"] for lines in found.values())
+
+
+def test_replay_tells_of_each_experience_which_items_it_led_to(worker):
+    told = [worker.tell(working_pb2.Message(user_id="ada", role="user", content=text)) for text in ("I like tea", "Well")]
+    worker.tell(semantic_pb2.ReplayExperiences(run_id="r", user_id="ada", event_ids=[one.event_id.bytes for one in told]))
+    (replayed,) = worker.emitted(("replayed", semantic_pb2.ExperiencesReplayed))
+    (liked,) = [one for one in worker.ask(semantic_pb2.ListMemories(user_id="ada")).records if one.kind == "preference"]
+    expected = [{str(derive_id(told[0].event_id, "record")), liked.memory_id}, {str(derive_id(told[1].event_id, "record"))}]
+    assert [set(one.memory_ids) for one in replayed.led_to] == expected
 
 
 def test_use_is_counted(worker):

@@ -199,6 +199,24 @@ def test_a_habit_is_told_in_the_language_of_its_items_and_only_of_enough_days(st
     assert counted(run(store, names.ABSTRACTION), "no_habit") == 1
 
 
+def test_a_habit_whose_ground_is_gone_is_told_no_more_however_large_the_scope_is(store: Any) -> None:
+    eaten = [trip(number, f"Ate in Paris, plate {number}", 7 * number) for number in range(1, 5)]
+    walked = [
+        an_item(number, f"Walked in Rome, way {number}", entities=(ROME,), kind="episode", day=7 * (number - 4))
+        for number in range(5, 9)
+    ]
+    put(store, *eaten, *walked)
+    run(store, names.ABSTRACTION, NOW + 30 * DAY, cluster_items=4)
+    assert {one.entities for one in summaries(store, "pattern")} == {(PARIS,), (ROME,)}
+    put(store, *(replace(one, memory=replace(one.memory, entities=())) for one in eaten[1:]))
+    found = run(store, names.ABSTRACTION, NOW + 31 * DAY, cluster_items=4)
+    assert [one.entities for one in summaries(store, "pattern")] == [(ROME,)], "that of another batch stands"
+    assert counted(found, "expired") == 1
+    put(store, *(replace(one, memory=replace(one.memory, entities=())) for one in walked[1:]))
+    run(store, names.ABSTRACTION, NOW + 32 * DAY, cluster_items=4)
+    assert summaries(store, "pattern") == []
+
+
 def test_a_kind_with_ten_items_has_one_summary_that_is_renewed_after_a_minute(store: Any) -> None:
     put(store, *(an_item(number, f"User enjoys sport number {number}", kind="preference") for number in range(1, 10)))
     assert not run(store, names.KINDS)[0].counts.get("kinds")

@@ -81,6 +81,7 @@ def test_rehearsal_goes_through_all_owners_and_tells_its_end(worker):
     worker.tell(working_pb2.Message(user_id="cem", role="user", content="Hello there", session_id="s"), "cem")
     finished = run(worker, semantic_pb2.Rehearse(firing_id="f1"))
     assert (finished.firing_id, finished.outcome) == ("f1", "done")
+    assert finished.at_us == 0, "when it is over is known to who hears of it: an event has the time of what led to it"
     assert finished.detail.startswith("3 users; rehearsal seen 6; rehearsed 6; rehearsed ")
     assert stabilities(worker, Scope("user", "ada")) == [3.0] * 5
     assert stabilities(worker, Scope("user", "ben")) == [3.0]

@@ -167,6 +167,21 @@ def test_a_step_keeps_every_field_and_is_summed(store: ConsolidationStore) -> No
         assert ledger.samples(FIRST.run_id, "utility", 9) == []
 
 
+def test_a_part_that_was_held_fails_nobody_and_a_failure_is_told_before_it(store: ConsolidationStore) -> None:
+    with writing(store) as ledger:
+        ledger.add_run(FIRST)
+        ledger.add_users(FIRST.run_id, [ALICE, replace(ALICE, user="bob")])
+        ledger.open_phase(FIRST.run_id, PhaseRun("alice", "decay", Status.DONE, 0, 4, 9, "read_only"))
+    with store.reading() as ledger:
+        (total,) = ledger.totals(FIRST.run_id)
+        assert (total.failed, total.error) == (0, "read_only")
+    with writing(store) as ledger:
+        ledger.open_phase(FIRST.run_id, PhaseRun("bob", "decay", Status.FAILED, 0, 4, 9, "KeyError"))
+    with store.reading() as ledger:
+        (total,) = ledger.totals(FIRST.run_id)
+        assert (total.failed, total.error) == (1, "KeyError")
+
+
 def test_what_is_held_is_summed_over_the_users_that_are_done(store: ConsolidationStore) -> None:
     done = replace(ALICE, status=Status.DONE, before={"active": 5, "kind.fact": 2}, after={"active": 3}, overdue=1)
     with writing(store) as ledger:

@@ -174,6 +174,7 @@ def test_the_scheduled_batch_reports_its_end(worker):
     emitted = worker.apply(worker.event(behavioral_pb2.Learn(firing_id="f1"), user=""))
     (finished,) = [message for _, message in emitted if isinstance(message, sleep_pb2.JobFinished)]
     assert (finished.firing_id, finished.outcome) == ("f1", "done")
+    assert finished.at_us == 0, "over when it is heard, and not when it was asked for"
 
 
 def test_why_a_skill_was_chosen_is_told_by_the_request_alone(worker):

@@ -38,6 +38,7 @@ def test_every_pending_experience_of_everybody_is_replayed_once_and_acknowledged
     everything = {one for ids in said.values() for one in ids}
     assert replayed_ids(world) == dict.fromkeys(everything, 1)
     assert world.pending() == set()
+    assert all(list(one.memory_ids) == [uuid.UUID(bytes=key).hex] for key, one in world.held.items()), "with what it led to"
     (complete,) = world.said(sleep_pb2.ConsolidationComplete)
     assert (complete.outcome, complete.users, complete.experiences, complete.firing_id) == ("complete", 3, 11, FIRING)
     report = complete.phases[0]

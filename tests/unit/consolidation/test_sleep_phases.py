@@ -92,15 +92,42 @@ def test_the_report_sums_what_every_phase_did_and_explains_some_of_it() -> None:
     assert finished.detail == "2 users; 1 experiences replayed; changed 90"
 
 
-def test_a_phase_that_fails_ends_with_its_error_and_the_run_goes_on() -> None:
+def test_a_part_that_fails_is_told_and_the_rest_of_its_phase_and_of_the_run_goes_on() -> None:
     world = World()
-    world.sleepers.errors = {"utility": "read_only"}
+    world.sleepers.errors = {"utility": "KeyError"}
     (run,) = slept(world, alice=5)
     assert run.status == "complete"
-    assert {report.phase: report.error for report in run.phases if report.error} == {"utility": "read_only"}
-    assert [phase for phase, _, _ in steps_of(world, "alice")].count("utility") == 1, "it is not tried step by step"
-    assert next(dict(report.counts) for report in run.phases if report.phase == "utility")["users_failed"] == 1
+    assert {report.phase: report.error for report in run.phases if report.error} == {"utility": "KeyError"}
+    assert [after for phase, _, after in steps_of(world, "alice") if phase == "utility"] == ["", "2", "4"]
+    counts = next(dict(report.counts) for report in run.phases if report.phase == "utility")
+    assert (counts["seen"], counts["users_failed"]) == (3, 1)
     assert ask(world, sleep_pb2.SleepStatusRequest(user_id="alice")).full_us == 0, "the full night is still due"
+
+
+@pytest.mark.parametrize("held", ["read_only", "long_term_paused"])
+def test_a_part_that_is_left_as_it_is_fails_nothing(held: str) -> None:
+    world = World()
+    world.sleepers.errors = dict.fromkeys(STEPPED, held)
+    (run,) = slept(world, alice=5)
+    assert {report.error for report in run.phases if report.phase != REPLAY} == {held}
+    assert {dict(report.counts)["seen"] for report in run.phases if report.phase != REPLAY} == {3}
+    assert all("users_failed" not in report.counts for report in run.phases)
+    assert ask(world, sleep_pb2.SleepStatusRequest(user_id="alice")).full_us == START_US + 1
+
+
+def test_of_a_held_part_and_a_failed_one_the_failure_is_told() -> None:
+    world = World()
+    first = world.sleepers.step
+
+    def step(asked: sleep_pb2.SleepStep) -> sleep_pb2.SleepStepDone:
+        done = first(asked)
+        done.error = {"": "read_only", "2": "ArithmeticError"}.get(asked.after, "long_term_paused")
+        return done
+
+    world.sleepers.step = step  # type: ignore[method-assign]
+    (run,) = slept(world, alice=5, bob=1)
+    decay = next(report for report in run.phases if report.phase == "decay")
+    assert (decay.error, dict(decay.counts)["users_failed"]) == ("ArithmeticError", 1)
 
 
 def test_sleeping_twice_changes_nothing_more() -> None:

@@ -32,7 +32,10 @@ class Killed(BaseException):
 
 
 class Sleepers:
-    """Long-term memory as phases see it: so many items a user; each phase changes each item once, two a step."""
+    """Long-term memory as phases see it: so many items a user; each phase changes each item once, two a step.
+
+    `errors` leaves the first step of a phase untaken; like the real one it tells where the next one begins.
+    """
 
     STEP = 2
 
@@ -59,10 +62,12 @@ class Sleepers:
     def step(self, step: sleep_pb2.SleepStep) -> sleep_pb2.SleepStepDone:
         self.steps.append(step)
         done = sleep_pb2.SleepStepDone(run_id=step.run_id, user_id=step.user_id, phase=step.phase, number=step.number)
-        if step.phase in self.errors:
+        start = int(step.after or 0)
+        if start + self.STEP < self.items.get(step.user_id, 0):
+            done.next = str(start + self.STEP)
+        if not step.after and step.phase in self.errors:
             done.error = self.errors[step.phase]
             return done
-        start = int(step.after or 0)
         seen = range(start, min(start + self.STEP, self.items.get(step.user_id, 0)))
         fresh = {(step.user_id, step.phase, item) for item in seen} - self.changed
         self.changed |= fresh
@@ -70,8 +75,6 @@ class Sleepers:
         for _, _, item in sorted(fresh):
             memory_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{step.user_id}/{item}"))
             done.samples.add(memory_id=memory_id, decision=step.phase, rule="each item once", others=[memory_id])
-        if start + self.STEP < self.items.get(step.user_id, 0):
-            done.next = str(start + self.STEP)
         return done
 
 
@@ -273,10 +276,12 @@ class World:
             done = self.event(self.sleepers.step(message), derive_id(uuid.UUID(bytes=record.event_id), "done"))
             (self.deferred if self.hold_replays else self.inbox).append(done)
         elif isinstance(message, working_pb2.Consolidated):
+            led = {one.event_id: one.memory_ids for one in message.led_to}
             for event_id in message.event_ids:
                 if event_id not in self.held:
                     raise InvalidMessage("Working memory does not hold this")
                 self.held[event_id].consolidated = True
+                self.held[event_id].memory_ids[:] = led.get(event_id, ())
 
     def replayed(self, message: semantic_pb2.ReplayExperiences, purpose: str = "replayed") -> Event:
         answer = semantic_pb2.ExperiencesReplayed(
@@ -285,6 +290,7 @@ class World:
             batch=message.batch,
             event_ids=message.event_ids,
             memory_ids=[uuid.UUID(bytes=one).hex for one in message.event_ids],
+            led_to=[working_pb2.LedTo(event_id=one, memory_ids=[uuid.UUID(bytes=one).hex]) for one in message.event_ids],
         )
         cause = derive_id(uuid.UUID(message.run_id), f"{purpose}/{message.user_id}", message.batch)
         return self.event(answer, cause)

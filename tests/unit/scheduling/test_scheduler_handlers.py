@@ -242,7 +242,7 @@ def test_a_heavy_trigger_by_hand_waits_for_the_heavy_job_that_runs(jobs: dict[st
     assert (first.outcome, second.outcome) == ("fired", "planned")
     scheduler.advance(SECOND)
     assert len(scheduler.fired()) == 1
-    scheduler.tell(sleep_pb2.ConsolidationComplete(firing_id=first.firing_id, outcome="complete"), 3, reply_to="")
+    scheduler.tell(sleep_pb2.JobFinished(firing_id=first.firing_id, outcome="done"), 3, reply_to="")
     scheduler.advance(SECOND)
     assert [list(start.user_ids) for start in scheduler.fired()] == [[], ["bob"]]
 
@@ -260,27 +260,6 @@ def test_a_trigger_that_cannot_be_is_refused_with_its_reason(jobs: dict[str, Job
     with pytest.raises(InvalidMessage, match="no phase 'levitation'"):
         scheduler.tell(sleep_pb2.TriggerJob(job="nightly", phases=["replay", "levitation"]), 5)
     assert scheduler.page().firings == []
-
-
-@pytest.mark.parametrize(("reported", "shown"), [("complete", "done"), ("cancelled", "failed"), ("failed", "failed")])
-def test_the_end_of_a_run_closes_its_firing(jobs: dict[str, Job], reported: str, shown: str) -> None:
-    scheduler = Scheduler(jobs)
-    fired = scheduler.tell(sleep_pb2.TriggerJob(job="nightly"))
-    end = sleep_pb2.ConsolidationComplete(firing_id=fired.firing_id, outcome=reported, finished_us=scheduler.now_us + SECOND)
-    scheduler.tell(end, 2, reply_to="")
-    assert scheduler.outcomes("nightly") == [shown]
-    assert scheduler.page().firings[0].seconds == 1.0
-
-
-def test_a_run_that_was_started_past_the_scheduler_stands_in_the_history(jobs: dict[str, Job]) -> None:
-    scheduler = Scheduler(jobs)
-    end = sleep_pb2.ConsolidationComplete(
-        run_id=str(uuid.UUID(int=3)), firing_id="manual/ab", outcome="complete", started_us=START, finished_us=START + SECOND
-    )
-    scheduler.tell(end, 1, reply_to="")
-    scheduler.tell(end, 2, reply_to="")
-    (firing,) = scheduler.page().firings
-    assert (firing.job, firing.outcome, firing.manual, firing.seconds) == ("nightly", "done", True, 1.0)
 
 
 def test_an_end_that_belongs_to_no_firing_changes_nothing(jobs: dict[str, Job]) -> None:

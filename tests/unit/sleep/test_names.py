@@ -13,6 +13,7 @@ from aico_memory.domain.sleep.names import (
     THEMES,
     changes,
     changes_told,
+    night_told,
 )
 
 
@@ -37,6 +38,7 @@ def test_a_night_is_told_by_what_it_changed_and_not_by_what_it_looked_at() -> No
     ]
     assert changes(phases) == {"expired": 5, "promoted": 3}
     assert changes_told(phases) == "expired 5, promoted 3"
+    assert night_told(2, 7, phases) == "2 users; 7 experiences replayed; expired 5, promoted 3"
 
 
 def test_a_night_that_changed_nothing_says_so() -> None:

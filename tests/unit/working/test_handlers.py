@@ -133,12 +133,16 @@ def test_pending_experiences_shrink_as_they_are_consolidated(worker):
     pending = worker.ask(working_pb2.PendingUsersRequest(), user="")
     oldest = pending.users[0]
     assert (oldest.user_id, oldest.pending, oldest.oldest_us) == ("ada", 3, first.received_us)
-    consolidated = working_pb2.Consolidated(user_id="ada", event_ids=[first.event_id.bytes, third.event_id.bytes])
+    consolidated = working_pb2.Consolidated(
+        user_id="ada", event_ids=[first.event_id.bytes, third.event_id.bytes],
+        led_to=[working_pb2.LedTo(event_id=third.event_id.bytes, memory_ids=["m-1", "m-2"])],
+    )  # fmt: skip
     for _ in range(2):
         worker.apply(worker.event(consolidated))
     left = worker.ask(working_pb2.ExperiencesRequest(user_id="ada"))
     assert [message.event_id for message in left.messages] == [second.event_id.bytes]
     assert [message.consolidated for message in worker.read().messages] == [True, False, True]
+    assert [list(message.memory_ids) for message in worker.read().messages] == [[], [], ["m-1", "m-2"]]
     assert worker.handlers.status()["pending"] == 2
 
 
@@ -201,6 +205,7 @@ def test_a_sweep_tells_the_scheduler_that_it_is_done(worker):
     swept(worker, 2, firing="")
     (finished,) = worker.announced(sleep_pb2.JobFinished)
     assert (finished.message.firing_id, finished.message.outcome) == ("working_sweep@noon", "done")
+    assert finished.message.at_us == 0, "over when it is heard, and not when it was asked for"
 
 
 def test_what_is_announced_can_be_published(worker):
