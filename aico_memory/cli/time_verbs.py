@@ -10,6 +10,7 @@ from rich.markup import escape
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
 from aico_memory.cli.memory import PANEL, Group, Project, User
+from aico_memory.errors import InvalidMessage
 
 About = Annotated[str | None, typer.Option("--about", help="A predicate such as home_city, or the id of a memory.")]
 Fact = Annotated[str, typer.Argument(metavar="PREDICATE|MEMORY_ID", help="A predicate such as home_city, or a memory's id.")]
@@ -49,8 +50,11 @@ def state(
 ) -> None:
     """All facts that were true at a moment, as they are believed today or were believed at another moment."""
     face = face_of(context)
+    if snapshot and known_as_of is not None:
+        raise InvalidMessage("A snapshot is as known at its own moment", "Leave out --snapshot or --known-as-of.")
     with face.client() as client:
-        if snapshot and known_as_of is None and at is not None:
+        # Of now it is the state itself.
+        if snapshot and at is not None:
             found = client.snapshot(user, at, about, subject, kind, group_id=group, project_id=project)
         else:
             found = client.state(user, at, known_as_of, about, subject, kind, group_id=group, project_id=project)
