@@ -19,6 +19,7 @@ from aico_memory.cli.memory import PANEL, Group, Project, Session, User
     "recall 'Wo arbeite ich?' -u ana --as-of 2026-03-01T00:00:00Z",
     "recall 'Nerede yaşıyorum?' -u ana --known-as-of 2026-03-01T00:00:00Z",
     "recall 'When is the release?' -u ana --project garden",
+    "recall 'What did I eat yesterday?' -u ana --zone Europe/Lisbon",
     panel=PANEL,
 )
 def recall(
@@ -27,6 +28,9 @@ def recall(
     user: User = "me",
     as_of: Annotated[str | None, typer.Option(help="What was true then: ISO 8601 with zone. Left out: now.")] = None,
     known_as_of: Annotated[str | None, typer.Option(help="By what had been said then, whenever it arrived.")] = None,
+    zone: Annotated[
+        str | None, typer.Option(help="IANA zone in which the question's own dates are meant; else that of --as-of.")
+    ] = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
@@ -37,7 +41,7 @@ def recall(
     """
     face = face_of(context)
     with face.client() as client:
-        found = client.recall(question, user, as_of=as_of, known_as_of=known_as_of, group_id=group, project_id=project)
+        found = client.recall(question, user, as_of, known_as_of, group, project, zone)
     face.show(found, lambda data: _print_facts(face, data))
 
 
@@ -72,6 +76,8 @@ def add_turn(
     response: Annotated[str, typer.Argument(help="What was answered.")],
     user: User = "me",
     session: Session = None,
+    timestamp: Annotated[str | None, typer.Option(help="When it was said: ISO 8601 with zone.")] = None,
+    zone: Annotated[str | None, typer.Option(help="IANA zone in which the turn's own dates are meant.")] = None,
     summary: Annotated[str | None, typer.Option(help="A summary of the answer.")] = None,
     interaction: Annotated[str | None, typer.Option(help="Names this turn in a later `reinforce`.")] = None,
     injected: Annotated[list[str] | None, typer.Option(help="Id of a memory that stood in the prompt; may repeat.")] = None,
@@ -84,8 +90,7 @@ def add_turn(
     face = face_of(context)
     with face.client() as client:
         turn = client.add_turn(
-            user, question, response, summary, interaction, session, group, project, injected=injected,
-            reinforce=reinforce_used,
+            user, question, response, summary, interaction, session, group, project, timestamp, zone, injected, reinforce_used
         )  # fmt: skip
         if wait:
             client.flush(60.0)

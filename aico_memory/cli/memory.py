@@ -27,6 +27,9 @@ TopK = Annotated[
 ]
 AsOf = Annotated[str | None, typer.Option("--as-of", help="What was true then: ISO 8601 with zone.")]
 KnownAsOf = Annotated[str | None, typer.Option("--known-as-of", help="What was known then.")]
+Since = Annotated[str | None, typer.Option(help="Said at or after this time.")]
+Until = Annotated[str | None, typer.Option(help="Said before this time.")]
+Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 States = Annotated[list[str] | None, typer.Option(help=f"Only these states; may be repeated: {', '.join(STATUSES)}.")]
 
 
@@ -81,8 +84,8 @@ def search(
     tier: Tiers = None,
     status: States = None,
     session: Session = None,
-    since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
-    until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
+    since: Since = None,
+    until: Until = None,
     explain: Annotated[bool, typer.Option(help="Show how each score came about, and what was left out by which rule.")] = False,
     profile: Annotated[str | None, typer.Option(help="Ranking profile (config/ranking), shown as it ranks.")] = None,
     group: Group = None,
@@ -90,9 +93,7 @@ def search(
 ) -> None:
     """Search a user's memory by meaning and by words."""
     face = face_of(context)
-    filters = {"kind": kind or None, "tier": tier or None, "status": status or None, "session_id": session,
-               "since": since, "until": until}  # fmt: skip
-    filters = {key: value for key, value in filters.items() if value is not None}
+    filters = _filters(kind, tier, status, session, since, until)
     with face.client() as client:
         found = client.search(
             query, user, top_k=top_k, as_of=as_of, known_as_of=known_as_of, filters=filters or None, explain=explain,
@@ -160,21 +161,24 @@ def get(context: typer.Context, memory_id: str, user: User = "me", group: Group 
         face.show(client.get(memory_id, user, group, project))
 
 
-@command(app, "list", "list --user ana --limit 50", panel=PANEL)
+@command(app, "list", "list --user ana --limit 50", "list -u ana --kind preference --tier semantic -s chat1", panel=PANEL)
 def get_all(
     context: typer.Context,
     user: User = "me",
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     kind: Kinds = None,
+    tier: Tiers = None,
     status: States = None,
+    session: Session = None,
+    since: Since = None,
+    until: Until = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """All memories of a user, and of a group and project that are named."""
     face = face_of(context)
     with face.client() as client:
-        filters = {name: value for name, value in (("kind", kind), ("status", status)) if value}
-        found = client.get_all(user, filters, limit, group, project)
+        found = client.get_all(user, _filters(kind, tier, status, session, since, until), limit, group, project)
     face.show(found, lambda data: _print_results(face, data))
 
 
@@ -188,12 +192,19 @@ def history(context: typer.Context, memory_id: str, user: User = "me", group: Gr
 
 @command(app, "update", "update 0198c0de-… 'I moved to Porto' --user ana", panel=PANEL)
 def update(
-    context: typer.Context, memory_id: str, text: str, user: User = "me", group: Group = None, project: Project = None
+    context: typer.Context,
+    memory_id: str,
+    text: str,
+    user: User = "me",
+    metadata: Annotated[str | None, typer.Option(help="A JSON object kept with the edit.")] = None,
+    group: Group = None,
+    project: Project = None,
 ) -> None:
     """Correct a memory; the old text stays queryable."""
     face = face_of(context)
+    given = None if metadata is None else _json(metadata, "--metadata")
     with face.client() as client:
-        face.show(client.update(memory_id, text, user, group_id=group, project_id=project))
+        face.show(client.update(memory_id, text, user, given, group, project))
 
 
 @command(app, "pin", "pin 0198c0de-… --user ana", "pin 0198c0de-… -u ana --immutable --reason 'signed'",
@@ -208,7 +219,7 @@ def pin(
     immutable: Annotated[
         bool | None, typer.Option("--immutable/--mutable", help="Whether nothing may change it; what contradicts it waits.")
     ] = None,
-    reason: Annotated[str | None, typer.Option(help="Why; kept in the history.")] = None,
+    reason: Reason = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
@@ -219,12 +230,19 @@ def pin(
         face.show(client.pin(memory_id, user, pinned, immutable, reason, group, project))
 
 
-@command(app, "delete", "delete 0198c0de-… --user ana", panel=PANEL)
-def delete(context: typer.Context, memory_id: str, user: User = "me", group: Group = None, project: Project = None) -> None:
+@command(app, "delete", "delete 0198c0de-… --user ana", "delete 0198c0de-… -u ana --reason 'said in jest'", panel=PANEL)
+def delete(
+    context: typer.Context,
+    memory_id: str,
+    user: User = "me",
+    reason: Reason = None,
+    group: Group = None,
+    project: Project = None,
+) -> None:
     """Invalidate a memory: it is no longer true, and stays in the history."""
     face = face_of(context)
     with face.client() as client:
-        face.show(client.delete(memory_id, user, group_id=group, project_id=project))
+        face.show(client.delete(memory_id, user, reason, group, project))
 
 
 @command(app, "flush", "flush --timeout 30", panel=PANEL)
@@ -240,6 +258,15 @@ def flush(
         head = int(broker_says(link, "consumers")["head"])
         settled_through(link, head, timeout)
     face.show({"settled": head}, lambda data: face.say(f"Settled through {data['settled']}."))
+
+
+def _filters(
+    kind: list[str] | None, tier: list[str] | None, status: list[str] | None, session: str | None, since: str | None,
+    until: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    given = {"kind": kind or None, "tier": tier or None, "status": status or None, "session_id": session, "since": since,
+             "until": until}  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _text(line: bytes, where: str) -> str:

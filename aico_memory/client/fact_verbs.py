@@ -59,6 +59,7 @@ class FactVerbs:
         known_as_of: Moment = None,
         group_id: str | None = None,
         project_id: str | None = None,
+        zone: str | None = None,
     ) -> Recall:
         """What answers a question (English, German or Turkish) and was true at `as_of`, None being now.
 
@@ -66,7 +67,8 @@ class FactVerbs:
         normally one, several where several hold at once, none where nothing was true then. `value` is the shortest phrase
         as it was said, None where there is none; `memory` is the text, of a long one what stands around the value;
         `valid_from` and `valid_until` are None where open; `evidence` are event ids; `degraded`: who could not be asked.
-        `known_as_of`: by what had been said then, whenever it arrived. Reads the user's own facts, and those of the
+        `known_as_of`: by what had been said then, whenever it arrived. `zone` (IANA): in which "yesterday" in the question is
+        meant; else that of `as_of`. Reads the user's own facts, and those of the
         group and project that are named. Raises InvalidMessage, NaiveTime.
         """
         user = self._session.user(user_id)
@@ -77,7 +79,7 @@ class FactVerbs:
             known_as_of_us=moment_us(known_as_of, "known_as_of"),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
-            zone=checked_zone(None, "as_of", as_of),
+            zone=checked_zone(zone, "zone", as_of),
         )
         return fact_shapes.recall_shape(await self._session.ask(request, user))
 
