@@ -179,7 +179,12 @@ def get_all(
     face = face_of(context)
     with face.client() as client:
         found = client.get_all(user, _filters(kind, tier, status, session, since, until), limit, group, project)
-    face.show(found, lambda data: _print_results(face, data))
+
+    def show(data: dict[str, Any]) -> None:
+        _print_results(face, data)
+        say_if_cut(face, data)
+
+    face.show(found, show)
 
 
 @command(app, "history", "history 0198c0de-… --user ana", panel=PANEL)
@@ -258,6 +263,12 @@ def flush(
         head = int(broker_says(link, "consumers")["head"])
         settled_through(link, head, timeout)
     face.show({"settled": head}, lambda data: face.say(f"Settled through {data['settled']}."))
+
+
+def say_if_cut(face: Face, found: Mapping[str, Any], how: str = "--limit says how much is shown") -> None:
+    """That there is more than is shown, and how to see it."""
+    if found["cut"]:
+        face.out.print(f"[dim]There is more; {how}.[/]")
 
 
 def _filters(

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
-from aico_memory.cli.memory import PANEL, Group, Project, User
+from aico_memory.cli.memory import PANEL, Group, Project, User, say_if_cut
 from aico_memory.errors import InvalidMessage
 
 About = Annotated[str | None, typer.Option("--about", help="A predicate such as home_city, or the id of a memory.")]
@@ -25,6 +25,7 @@ Bucket = Annotated[int, typer.Option(min=0, help="Context bucket of a style, as 
 Subject = Annotated[str | None, typer.Option(help="Of whom it is said; left out beside a predicate: of the user.")]
 Kind = Annotated[list[str] | None, typer.Option(help="Only facts of this kind; may repeat.")]
 KnownAsOf = Annotated[str | None, typer.Option(help="By what was known then: ISO 8601 with zone. Left out: today.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Most results.")]
 What = Annotated[str, typer.Option(help="value (the number that the fact states), confidence or utility.")]
 
 
@@ -45,6 +46,7 @@ def state(
     about: About = None,
     subject: Subject = None,
     kind: Kind = None,
+    limit: Limit = 10_000,
     group: Group = None,
     project: Project = None,
 ) -> None:
@@ -55,9 +57,9 @@ def state(
     with face.client() as client:
         # Of now it is the state itself.
         if snapshot and at is not None:
-            found = client.snapshot(user, at, about, subject, kind, group_id=group, project_id=project)
+            found = client.snapshot(user, at, about, subject, kind, limit, group, project)
         else:
-            found = client.state(user, at, known_as_of, about, subject, kind, group_id=group, project_id=project)
+            found = client.state(user, at, known_as_of, about, subject, kind, limit, group, project)
     face.show(found, lambda data: _print_facts(face, data))
 
 
@@ -77,15 +79,14 @@ def timeline(
     known_as_of: KnownAsOf = None,
     subject: Subject = None,
     kind: Kind = None,
+    limit: Limit = 10_000,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """What was true when, piece by piece."""
     face = face_of(context)
     with face.client() as client:
-        found = client.timeline(
-            user, about, since, until, known_as_of, subject, kind, group_id=group, project_id=project
-        )  # fmt: skip
+        found = client.timeline(user, about, since, until, known_as_of, subject, kind, limit, group, project)
     face.show(found, lambda data: _print_facts(face, data))
 
 
@@ -95,13 +96,14 @@ def evolution(
     about: Fact,
     user: User = "me",
     subject: Subject = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most steps; the newest.")] = 1000,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """How a fact came to be what it is: stated, changed, corrected, confirmed, ended, retracted, and by which message."""
     face = face_of(context)
     with face.client() as client:
-        found = client.evolution(user, about, subject, group_id=group, project_id=project)
+        found = client.evolution(user, about, subject, limit, group, project)
     face.show(found, lambda data: _print_steps(face, data))
 
 
@@ -161,6 +163,7 @@ def _print_facts(face: Face, found: dict[str, Any]) -> None:
         span = f"{fact['valid_from'] or 'open'} to {fact['valid_until'] or 'open'}"
         reading = f"  {escape(fact['subject'] or '')} {escape(fact['predicate'])}" if fact["predicate"] else ""
         face.out.print(f"    [dim]{span}  {fact['kind']}{reading}  {fact['id']}[/]")
+    say_if_cut(face, found)
 
 
 def _print_steps(face: Face, found: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aico_memory.client.memory_verbs import Moment
+from aico_memory.client.paging import Rows
 from aico_memory.client.results import Memory
 from aico_memory.client.session import Session
 from aico_memory.client.shapes import memory_shape
@@ -27,13 +28,16 @@ Name = str | None
 
 
 class GraphVerbs:
-    """Verbs on the graph. An entity is meant by its id or by any of its names; "user" is whoever asks."""
+    """Verbs on the graph. An entity is meant by its id or by any of its names; "user" is whoever asks.
+
+    What they return tells by `cut` whether there is more than `limit`.
+    """
 
     _session: Session
 
     async def entities(
         self, user_id: str, name: Name = None, limit: int = 100, group_id: Name = None, project_id: Name = None
-    ) -> list[Entity]:
+    ) -> Rows[Entity]:
         """Who and what facts speak of, or those that bear a name."""
         user = self._session.user(user_id)
         request = temporal_pb2.EntitiesRequest(
@@ -43,7 +47,8 @@ class GraphVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return [entity_shape(one) for one in (await self._session.ask(request, user)).entities]
+        answer = await self._session.ask(request, user)
+        return Rows((entity_shape(one) for one in answer.entities), answer.cut)
 
     async def neighbours(
         self,
@@ -79,7 +84,7 @@ class GraphVerbs:
         limit: int = 20,
         group_id: Name = None,
         project_id: Name = None,
-    ) -> list[list[Edge]]:
+    ) -> Rows[list[Edge]]:
         """Ways from one entity to another as of a moment, the shortest first. Raises NotFound."""
         user = self._session.user(user_id)
         request = temporal_pb2.PathsRequest(
@@ -93,7 +98,8 @@ class GraphVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return [[edge_shape(edge) for edge in way.edges] for way in (await self._session.ask(request, user)).paths]
+        answer = await self._session.ask(request, user)
+        return Rows(([edge_shape(edge) for edge in way.edges] for way in answer.paths), answer.cut)
 
     async def graph_changes(
         self,
@@ -120,7 +126,7 @@ class GraphVerbs:
 
     async def hub(
         self, user_id: str, entity: str, limit: int = 100, group_id: Name = None, project_id: Name = None
-    ) -> list[Memory]:
+    ) -> Rows[Memory]:
         """Every active fact that mentions an entity under any of its names, what was said last first."""
         user = self._session.user(user_id)
         request = temporal_pb2.HubRequest(
@@ -130,7 +136,8 @@ class GraphVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return [memory_shape(record) for record in (await self._session.ask(request, user)).records]
+        page = await self._session.ask(request, user)
+        return Rows((memory_shape(record) for record in page.records), page.cut)
 
     async def related(
         self,
@@ -141,7 +148,7 @@ class GraphVerbs:
         limit: int = 100,
         group_id: Name = None,
         project_id: Name = None,
-    ) -> list[Related]:
+    ) -> Rows[Related]:
         """Memories around a memory, nearest first: supersedes, contradicts, causes, elaborates, same_entity, related_to."""
         user = self._session.user(user_id)
         request = temporal_pb2.RelatedRequest(
@@ -153,7 +160,8 @@ class GraphVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return [related_shape(item) for item in (await self._session.ask(request, user)).items]
+        answer = await self._session.ask(request, user)
+        return Rows((related_shape(item) for item in answer.items), answer.cut)
 
     async def merge_entities(
         self, user_id: str, kept: str, absorbed: str, group_id: Name = None, project_id: Name = None

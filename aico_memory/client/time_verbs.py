@@ -208,7 +208,8 @@ class TimeVerbs:
             if isinstance(request, temporal_pb2.StateRequest):
                 request.at_us = page.at_us
             request.after = page.next
-        return {"results": found, "at": format_us(page.at_us), "known_as_of": format_us(page.known_as_of_us)}
+        at, known_as_of = format_us(page.at_us), format_us(page.known_as_of_us)
+        return {"results": found, "at": at, "known_as_of": known_as_of, "cut": bool(page.next)}
 
     async def _trend(
         self, user_id: str, about: str, what: str, span: tuple[int, int, int], subject: Name, group_id: Name,

@@ -14,6 +14,7 @@ import pytest
 from aico_memory import MemoryClient
 from aico_memory.cli import main
 from aico_memory.cli.face import Exit, Face
+from aico_memory.client.paging import Rows
 
 MOMENT = "2026-03-01T00:00:00Z"
 
@@ -23,7 +24,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
-        self.answer: Any = {"results": [], "degraded": [], "interaction_id": "i1"}
+        self.answer: Any = {"results": [], "degraded": [], "cut": False, "interaction_id": "i1"}
 
     def __getattr__(self, verb: str) -> Any:
         signature = inspect.signature(getattr(MemoryClient, verb))
@@ -89,3 +90,46 @@ def test_what_is_no_json_for_an_edit_is_refused(asked: Asked, capsys: pytest.Cap
     assert call("update", "m1", "tea", "--metadata", "{", "--json") == Exit.USAGE
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "invalid_message"
     assert asked.calls == []
+
+
+FACT = {
+    "memory": "User lives in Rome", "valid_from": None, "valid_until": None, "subject": "user", "predicate": "home_city",
+    "kind": "profile", "id": "m1",
+}  # fmt: skip
+EDGE = {"subject": "user", "predicate": "age", "object": "41", "valid_from": None, "valid_until": None, "id": "m1"}
+ENTITY = {"name": "Anna", "type": None, "aliases": [], "merge_ids": [], "id": "e1"}
+MEMORY = {
+    "memory": "tea", "kind": "fact", "status": "active", "id": "m1", "sources": [], "valid_from": None, "created_at": MOMENT,
+}  # fmt: skip
+LIMITED: list[tuple[tuple[str, ...], Any]] = [
+    (("state",), {"results": [FACT], "cut": True}),
+    (("state", "--at", MOMENT, "--snapshot"), {"results": [FACT], "cut": True}),
+    (("timeline",), {"results": [FACT], "cut": True}),
+    (("list",), {"results": [MEMORY], "cut": True}),
+    (("graph", "entities"), Rows([ENTITY], cut=True)),
+    (("graph", "neighbours", "user"), {"edges": [EDGE], "cut": True}),
+    (("graph", "paths", "user", "41"), Rows([[EDGE]], cut=True)),
+    (("graph", "hub", "Anna"), Rows([MEMORY], cut=True)),
+    (("graph", "related", "m1"), Rows([{"hops": 1, "relation": "causes", "memory": MEMORY}], cut=True)),
+]
+
+
+@pytest.mark.parametrize(("arguments", "answer"), LIMITED)
+def test_a_limit_reaches_the_client_and_what_it_cuts_is_said(
+    asked: Asked, arguments: tuple[str, ...], answer: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked.answer = answer
+    assert call(*arguments, "--limit", "7") == 0
+    assert "There is more" in capsys.readouterr().out
+    assert call(*arguments, "--limit", "7", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["cut"] is True
+    assert [one["limit"] for one in asked.calls] == [7, 7]
+    asked.answer = Rows(answer) if isinstance(answer, Rows) else {**answer, "cut": False}
+    assert call(*arguments) == 0
+    assert "There is more" not in capsys.readouterr().out
+
+
+def test_changes_beyond_what_is_given_are_asked_for_in_a_shorter_time(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    asked.answer = {"came": [EDGE], "went": [], "cut": True}
+    assert call("graph", "changes", "--since", MOMENT) == 0
+    assert "There is more; ask about a shorter time." in capsys.readouterr().out
