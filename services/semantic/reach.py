@@ -21,6 +21,7 @@ from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import id_bytes
 
 _PAGE = 500
+_OF_SEVERAL = frozenset({"group", "project"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +98,14 @@ class Reach:
                 yield from self._store.by_key(known[0].memory.scope, known[0].memory.fact_key)
             return
         for scope in asker.scopes:
-            if about.predicate:
-                for subject in self._subjects(about.subject or SPEAKER, scope, asker):
-                    yield from self._bounded(self._store.by_predicate(scope, subject, about.predicate, self._most + 1))
+            subject = about.subject or SPEAKER
+            if about.predicate and (scope.kind not in _OF_SEVERAL or subject == SPEAKER):
+                for kept in self._subjects(subject, scope, asker):
+                    yield from self._bounded(self._store.by_predicate(scope, kept, about.predicate, self._most + 1))
             else:
-                yield from self._all(scope, about.subject, asker)
+                # Others of a shared scope are kept under another name than they go by.
+                found = self._all(scope, about.subject, asker)
+                yield from (one for one in found if about.predicate in ("", one.predicate))
 
     @staticmethod
     def _subjects(subject: str, scope: Scope, asker: Asker) -> tuple[str, ...]:
