@@ -40,7 +40,7 @@ def add(
     text: Annotated[str, typer.Argument(help="What was said, or - to read JSON messages from standard input, one a line.")],
     user: User = "me",
     session: Session = None,
-    role: Annotated[str, typer.Option(help="user, assistant, system or tool.")] = "user",
+    role: Annotated[str | None, typer.Option(help="user, assistant, system or tool; left out: user.")] = None,
     name: Annotated[str | None, typer.Option(help="What the speaker is called; --user says who it is.")] = None,
     timestamp: Annotated[str | None, typer.Option(help="When it was said: ISO 8601 with zone.")] = None,
     metadata: Annotated[str | None, typer.Option(help="A JSON object kept with the message.")] = None,
@@ -52,13 +52,17 @@ def add(
 ) -> None:
     """Add a message; prints its event id once it is acknowledged, which means on disk."""
     face = face_of(context)
+    own = {"role": role, "name": name, "timestamp": timestamp, "zone": zone, "id": identifier, "metadata": metadata}
+    own = {key: value for key, value in own.items() if value is not None}
     if text == "-":
+        if own:
+            options = ", ".join(f"--{key}" for key in own)
+            raise InvalidMessage(f"{options} would be that of one message", "Say it of each in its line.")
         lines = enumerate(typer.get_binary_stream("stdin"), 1)
         messages = [_json(_text(line, f"Line {number}"), f"Line {number}") for number, line in lines if line.strip()]
     else:
-        given = {"role": role, "content": text, "name": name, "timestamp": timestamp, "zone": zone,
-                 "id": identifier, "metadata": None if metadata is None else _json(metadata, "--metadata")}  # fmt: skip
-        messages = [{key: value for key, value in given.items() if value is not None}]
+        meant = {} if metadata is None else {"metadata": _json(metadata, "--metadata")}
+        messages = [{"role": "user", "content": text, **own, **meant}]
     with face.client() as client:
         ids = [str(event) for event in client.add(messages, user, session_id=session, group_id=group, project_id=project)]
         if wait:

@@ -24,6 +24,7 @@ from aico_memory.client.shapes import id_text, memory_shape
 from aico_memory.client.validation import (
     MAX_NAME,
     MAX_QUERY,
+    checked_among,
     checked_count,
     checked_flag,
     checked_id,
@@ -112,13 +113,9 @@ class FactVerbs:
     ) -> ReviewQueue:
         """What waits for a person: candidates and shadows, the most important first, with what each would have done."""
         user = self._session.user(user_id)
-        wanted = [] if status is None else [status] if isinstance(status, str) else list(status)
-        for one in wanted:
-            if one not in WAITING:
-                raise InvalidMessage(f"{one!r} does not wait for review", f"Ask for {' or '.join(WAITING)}.")
         request = write_path_pb2.ReviewRequest(
             user_id=user,
-            statuses=wanted,
+            statuses=checked_among(status, "status", WAITING),
             limit=checked_count(limit, "limit", MAX_REVIEW),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
@@ -247,7 +244,7 @@ class FactVerbs:
             response_summary=optional_text(response_summary, "response_summary", MAX_QUERY),
             said_at_us=moment_us(timestamp, "timestamp"),
             injected_memory_ids=[str(checked_id(one, "injected")) for one in injected or ()],
-            reinforce=bool(reinforce),
+            reinforce=checked_flag(reinforce, "reinforce"),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
             zone=checked_zone(zone, "zone", timestamp),
@@ -343,8 +340,11 @@ class FactVerbs:
     ) -> tuple[str, envelope_pb2.Scope | None]:
         """Whose policy is meant: header user, and the scope; no scope: everybody's."""
         user = "" if user_id is None else self._session.user(user_id)
-        if project_id:
-            return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_PROJECT, id=optional_text(project_id, "project_id"))
-        if group_id:
-            return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_GROUP, id=optional_text(group_id, "group_id"))
+        # An empty name means nobody: it must not come to mean everybody.
+        if project_id is not None:
+            project = checked_text(project_id, "project_id", MAX_NAME)
+            return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_PROJECT, id=project)
+        if group_id is not None:
+            group = checked_text(group_id, "group_id", MAX_NAME)
+            return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_GROUP, id=group)
         return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id=user) if user else None

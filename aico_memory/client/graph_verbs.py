@@ -18,12 +18,21 @@ from aico_memory.client.time_shapes import (
     related_shape,
     surroundings_shape,
 )
-from aico_memory.client.validation import MAX_NAME, checked_count, checked_id, checked_text, moment_us, optional_text
+from aico_memory.client.validation import (
+    MAX_NAME,
+    checked_among,
+    checked_count,
+    checked_id,
+    checked_text,
+    moment_us,
+    optional_text,
+)
 from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.errors import InvalidMessage
 
 MAX_FOUND = 1000
 MAX_HOPS = 6
+RELATIONS = ("supersedes", "contradicts", "causes", "elaborates", "same_entity", "related_to")
 Name = str | None
 
 
@@ -154,7 +163,7 @@ class GraphVerbs:
         request = temporal_pb2.RelatedRequest(
             user_id=user,
             memory_id=str(checked_id(memory_id, "memory_id")),
-            types=[types] if isinstance(types, str) else list(types or ()),
+            types=checked_among(types, "types", RELATIONS),
             max_hops=checked_count(max_hops, "max_hops", MAX_HOPS),
             limit=checked_count(limit, "limit", MAX_FOUND),
             group_id=optional_text(group_id, "group_id"),

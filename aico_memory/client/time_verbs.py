@@ -282,4 +282,6 @@ def _about(about: Name, subject: Name, kind: Kinds) -> temporal_pb2.FactsAbout:
         meant.memory_id = str(uuid.UUID(named)) if named else ""
     except ValueError:
         meant.predicate = named
+    if meant.memory_id and meant.subject:
+        raise InvalidMessage("subject says nothing beside the id of a memory", "Leave it out, or name a predicate.")
     return meant

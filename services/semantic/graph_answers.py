@@ -14,6 +14,7 @@ from aico_memory.domain.formation.entities import slug
 from aico_memory.domain.gate.policy import WritePolicy, require_writable
 from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours, paths, state_at
 from aico_memory.domain.graph.entities import Entity, Identities, Merge, is_speaker, merge, undone
+from aico_memory.domain.graph.relations import require_relation
 from aico_memory.domain.graph.traversal import hub, walk
 from aico_memory.domain.memory import OPEN, Memory, Scope
 from aico_memory.domain.scopes import GLOBAL, is_of_all, is_of_several, shown_subject
@@ -173,6 +174,8 @@ class GraphAnswers:
         request: temporal_pb2.RelatedRequest = event.message
         asker = asker_of(event, self._identity)
         start = id_bytes(request.memory_id)
+        for type_ in request.types:
+            require_relation(type_)
         if not self._store.known([start], asker.scopes):
             raise NotFound(f"No memory {request.memory_id} of this user")
         hops, most = min(request.max_hops or _RELATION_HOPS, _MOST_HOPS), _count(request.limit)

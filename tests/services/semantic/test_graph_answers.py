@@ -235,6 +235,8 @@ def test_related_items_are_reached_breadth_first_by_the_types_that_are_asked_for
     assert reached() == [("fact employer", 1, "causes"), ("fact home_city", 2, "related_to")]
     assert reached(max_hops=1) == [("fact employer", 1, "causes")]
     assert reached(types=["contradicts"]) == []
+    with pytest.raises(InvalidMessage, match="resembles"):
+        reached(types=["causes", "resembles"])
     with pytest.raises(NotFound):
         answers(store).related(event(temporal_pb2.RelatedRequest(user_id="alice", memory_id=id_text(uid(300)))))
 

@@ -133,3 +133,23 @@ def test_changes_beyond_what_is_given_are_asked_for_in_a_shorter_time(asked: Ask
     asked.answer = {"came": [EDGE], "went": [], "cut": True}
     assert call("graph", "changes", "--since", MOMENT) == 0
     assert "There is more; ask about a shorter time." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--role", "assistant"),
+        ("--name", "Ada"),
+        ("--timestamp", MOMENT),
+        ("--metadata", "{}"),
+        ("--zone", "Europe/Lisbon"),
+        ("--id", "0198c0de-0000-7000-8000-000000000000"),
+    ],
+)
+def test_options_of_one_message_are_refused_beside_messages_from_standard_input(
+    asked: Asked, option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("add", "-", *option, "--json") == Exit.USAGE
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert option[0] in error["detail"] and "line" in error["mend"]
+    assert asked.calls == []
