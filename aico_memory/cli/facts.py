@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from aico_memory.cli.app import app, command
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import Face, face_of, kept
 from aico_memory.cli.memory import PANEL, Group, Project, Session, User
 
 
@@ -93,7 +93,8 @@ def add_turn(
             user, question, response, summary, interaction, session, group, project, timestamp, zone, injected, reinforce_used
         )  # fmt: skip
         if wait:
-            client.flush(60.0)
+            with kept([turn["event_id"]]):
+                client.flush(60.0)
     face.show(turn, lambda data: face.write(data["interaction_id"]))
 
 
@@ -119,13 +120,14 @@ def judge(
     memory_ids: Annotated[list[str], typer.Argument(help="Ids of the memories that an answer used.")],
     helpful: Annotated[bool, typer.Option("--helpful/--unhelpful", help="Whether they helped.")],
     user: User = "me",
+    identifier: Annotated[str | None, typer.Option("--id", help="UUID of the event; twice has one effect.")] = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """Say whether memories helped: their utility moves towards 1 or 0, and with it the reward of what is like them."""
     face = face_of(context)
     with face.client() as client:
-        found = client.judge(memory_ids, user, helpful, group, project)
+        found = client.judge(memory_ids, user, helpful, group, project, identifier)
     face.show(found, lambda data: face.table(
         ("memory", "utility", "id"), [(one["memory"], f"{one['utility']:.3f}", one["id"]) for one in data["results"]]
     ))  # fmt: skip

@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from aico_memory.cli.app import command, group
 from aico_memory.cli.face import Face, face_of
-from aico_memory.cli.memory import PANEL, Group, Project, User, say_if_cut
+from aico_memory.cli.listing import say_if_cut
+from aico_memory.cli.memory import PANEL, Group, Project, User
 from aico_memory.client.paging import Rows
 
 graph = group("graph", "Who and what facts speak of, and how they stand to each other.", PANEL)

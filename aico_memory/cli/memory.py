@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from aico_memory.cli.app import app, command
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import Face, face_of, kept
+from aico_memory.cli.listing import print_results, say_if_cut
 from aico_memory.domain.memory import KINDS, STATUSES, TIERS
 from aico_memory.errors import InvalidMessage
 from aico_memory.runtime.probe import broker_says
@@ -66,7 +66,8 @@ def add(
     with face.client() as client:
         ids = [str(event) for event in client.add(messages, user, session_id=session, group_id=group, project_id=project)]
         if wait:
-            client.flush(60.0)
+            with kept(ids):
+                client.flush(60.0)
     face.show({"event_ids": ids}, lambda data: face.write("\n".join(data["event_ids"])))
 
 
@@ -103,7 +104,7 @@ def search(
             query, user, top_k=top_k, as_of=as_of, known_as_of=known_as_of, filters=filters or None, explain=explain,
             group_id=group, project_id=project, profile=profile,
         )  # fmt: skip
-    face.show(found, lambda data: _print_results(face, data))
+    face.show(found, lambda data: print_results(face, data))
 
 
 @command(app, "context", "context 'What should I cook tonight?' --user ana --max-tokens 400",
@@ -185,7 +186,7 @@ def get_all(
         found = client.get_all(user, _filters(kind, tier, status, session, since, until), limit, group, project)
 
     def show(data: dict[str, Any]) -> None:
-        _print_results(face, data)
+        print_results(face, data)
         say_if_cut(face, data)
 
     face.show(found, show)
@@ -269,12 +270,6 @@ def flush(
     face.show({"settled": head}, lambda data: face.say(f"Settled through {data['settled']}."))
 
 
-def say_if_cut(face: Face, found: Mapping[str, Any], how: str = "--limit says how much is shown") -> None:
-    """That there is more than is shown, and how to see it."""
-    if found["cut"]:
-        face.out.print(f"[dim]There is more; {how}.[/]")
-
-
 def _filters(
     kind: list[str] | None, tier: list[str] | None, status: list[str] | None, session: str | None, since: str | None,
     until: str | None,
@@ -296,36 +291,6 @@ def _json(text: str, where: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"{where} is no JSON: {error}") from None
-
-
-def _print_results(face: Face, found: dict[str, Any]) -> None:
-    results = found["results"]
-    if not results:
-        away = "semantic" in found.get("degraded", ())
-        face.out.print("Nothing was searched: the semantic worker does not answer." if away else "Nothing found.")
-    for number, result in enumerate(results, 1):
-        score = result.get("score")
-        shown = f"{score:.3f}  " if isinstance(score, float) else ""
-        answers = "  [green]answers[/]" if result.get("answers") else ""
-        face.out.print(f"[bold]{number:>2}[/]  {shown}{escape(result['memory'])}{answers}")
-        face.out.print(f"    [dim]{escape(_told_of(result))}  {result.get('kind')}  {result['id']}[/]")
-        if result.get("shares"):
-            face.out.print(
-                "    [dim]" + escape("  ".join(f"{name} {share:.3f}" for name, share in result["shares"].items())) + "[/]"
-            )
-    for left_out in found.get("dropped", ()):
-        face.out.print(f"[dim]left out  {left_out['id']}  {escape(left_out['rule'])}[/]")
-    if found.get("degraded"):
-        face.out.print(f"[yellow]degraded[/]  {escape(', '.join(found['degraded']))}")
-
-
-def _told_of(result: Mapping[str, Any]) -> str:
-    """When it was said, whenever it was stored; and until when it held, where it does so no more."""
-    said = next((source["timestamp"] for source in result["sources"] if source["timestamp"]), None)
-    told = str(said or result["valid_from"] or result["created_at"])
-    if result["status"] == "active":
-        return told
-    return f"{told}  {result['status']}" + f" until {result['valid_until']}" * bool(result["valid_until"])
 
 
 def _print_context(face: Face, answer: dict[str, Any]) -> None:

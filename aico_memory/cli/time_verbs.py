@@ -9,7 +9,8 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
-from aico_memory.cli.memory import PANEL, Group, Project, User, say_if_cut
+from aico_memory.cli.listing import say_if_cut
+from aico_memory.cli.memory import PANEL, Group, Project, User
 from aico_memory.errors import InvalidMessage
 
 About = Annotated[str | None, typer.Option("--about", help="A predicate such as home_city, or the id of a memory.")]

@@ -15,6 +15,7 @@ from aico_memory import MemoryClient
 from aico_memory.cli import main
 from aico_memory.cli.face import Exit, Face
 from aico_memory.client.paging import Rows
+from aico_memory.errors import AicoMemoryError, DeadlineExceeded
 
 MOMENT = "2026-03-01T00:00:00Z"
 
@@ -24,6 +25,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
+        self.failure: AicoMemoryError | None = None
         self.answer: Any = {"results": [], "degraded": [], "cut": False, "interaction_id": "i1"}
 
     def __getattr__(self, verb: str) -> Any:
@@ -31,6 +33,8 @@ class Asked:
 
         def asked(*given: Any, **named: Any) -> Any:
             self.calls.append(signature.bind(self, *given, **named).arguments)
+            if verb == "flush" and self.failure is not None:
+                raise self.failure
             return self.answer
 
         return asked
@@ -77,6 +81,7 @@ def test_a_snapshot_by_what_was_known_at_another_moment_is_refused(asked: Asked,
             {"filters": {"tier": ["semantic"], "session_id": "s1", "since": MOMENT, "until": MOMENT, "kind": ["fact"]}},
         ),
         (("recall", "Where?", "--zone", "Europe/Lisbon"), {"zone": "Europe/Lisbon"}),
+        (("judge", "m1", "--helpful", "--id", "e1"), {"event_id": "e1"}),
     ],
 )
 def test_an_option_reaches_the_client(asked: Asked, arguments: tuple[str, ...], meant: dict[str, Any]) -> None:
@@ -153,3 +158,26 @@ def test_options_of_one_message_are_refused_beside_messages_from_standard_input(
     error = json.loads(capsys.readouterr().out)["error"]
     assert option[0] in error["detail"] and "line" in error["mend"]
     assert asked.calls == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [(("add", "I drink tea"), ["e1"]), (("add-turn", "tea?", "Yes."), {"event_id": "e1", "interaction_id": "i1"})],
+)
+def test_what_was_acknowledged_is_named_where_waiting_for_it_fails(
+    asked: Asked, arguments: tuple[str, ...], answer: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked.answer, asked.failure = answer, DeadlineExceeded("After 60 s still behind: semantic")
+    assert call(*arguments, "--wait", "--json") == Exit.DEADLINE
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["code"], error["event_ids"]) == ("deadline_exceeded", ["e1"])
+    assert error["mend"].startswith("It is kept") and "status" in error["mend"]
+    assert call(*arguments, "--wait") == Exit.DEADLINE
+    assert "event e1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("speed", ["nan", "inf", "0", "-1", "soon"])
+def test_a_speed_that_is_none_is_refused(speed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stream = Path(__file__).parents[2] / "streams" / "moving_house.stream"
+    assert call("replay", str(stream), "--speed", speed, "--home", str(tmp_path), "--json") == Exit.USAGE
+    assert "is no speed" in json.loads(capsys.readouterr().out)["error"]["detail"]

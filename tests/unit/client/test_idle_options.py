@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from aico_memory.client.context_verbs import ContextVerbs
 from aico_memory.client.fact_verbs import FactVerbs
 from aico_memory.client.graph_verbs import RELATIONS, GraphVerbs
 from aico_memory.client.memory_verbs import MemoryVerbs
@@ -34,8 +35,8 @@ class Silent:
     command = ask
 
 
-class Verbs(MemoryVerbs, FactVerbs, GraphVerbs, TimeVerbs):
-    """The verbs on memories, facts, time and the graph."""
+class Verbs(MemoryVerbs, ContextVerbs, FactVerbs, GraphVerbs, TimeVerbs):
+    """The verbs on memories, contexts, facts, time and the graph."""
 
     def __init__(self) -> None:
         self._session = Silent()  # type: ignore[assignment]
@@ -52,6 +53,7 @@ REFUSED: list[tuple[str, Callable[[Any], Any]]] = [
     ("types", lambda verbs: verbs.related("ana", MEMORY, [7])),
     ("reinforce", lambda verbs: verbs.add_turn("ana", "a", "b", reinforce="no")),
     ("status", lambda verbs: verbs.review_queue("ana", 7)),
+    ("memory_ids", lambda verbs: verbs.disclose("ana", "detail", memory_ids=[7], filters={"kind": "outcome"})),
     ("status", lambda verbs: verbs.review_queue("ana", ["candidate", None])),
     ("group_id", lambda verbs: verbs.policy("ana", group_id="")),
     ("project_id", lambda verbs: verbs.set_read_only(True, project_id="")),
