@@ -138,6 +138,8 @@ class Face:
             self.write(json.dumps({"error": {**told, "event_ids": error.event_ids} if error.event_ids else told}))
         else:
             self.err.print(f"[red]error[/] [bold]{error.code}[/]: {escape(error.detail)}. [dim]{escape(error.mend)}[/]")
+            for event_id in error.event_ids:
+                self.err.print(f"[dim]event {event_id}[/]")
         return exit_code(error)
 
     def user(self, name: str) -> str:
@@ -161,6 +163,17 @@ class Face:
 
         with open_link(self.home, "operator" if self.identity == "default" else self.identity) as link:
             yield link
+
+
+@contextmanager
+def kept(event_ids: Sequence[str]) -> Iterator[None]:
+    """Where waiting for acknowledged events fails, the error names them: nobody has to add them again."""
+    try:
+        yield
+    except AicoMemoryError as error:
+        told = type(error)(error.detail, f"It is kept all the same (`event_ids` of this error). {error.mend}")
+        told.event_ids = tuple(event_ids)
+        raise told from error
 
 
 def as_json(data: Any, indent: int | None = None) -> str:

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from aico_memory.cli.app import app, command
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import Face, face_of, kept
 from aico_memory.cli.memory import PANEL, Group, Project, Session, User
 
 
@@ -19,6 +19,7 @@ from aico_memory.cli.memory import PANEL, Group, Project, Session, User
     "recall 'Wo arbeite ich?' -u ana --as-of 2026-03-01T00:00:00Z",
     "recall 'Nerede yaşıyorum?' -u ana --known-as-of 2026-03-01T00:00:00Z",
     "recall 'When is the release?' -u ana --project garden",
+    "recall 'What did I eat yesterday?' -u ana --zone Europe/Lisbon",
     panel=PANEL,
 )
 def recall(
@@ -27,6 +28,9 @@ def recall(
     user: User = "me",
     as_of: Annotated[str | None, typer.Option(help="What was true then: ISO 8601 with zone. Left out: now.")] = None,
     known_as_of: Annotated[str | None, typer.Option(help="By what had been said then, whenever it arrived.")] = None,
+    zone: Annotated[
+        str | None, typer.Option(help="IANA zone in which the question's own dates are meant; else that of --as-of.")
+    ] = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
@@ -37,7 +41,7 @@ def recall(
     """
     face = face_of(context)
     with face.client() as client:
-        found = client.recall(question, user, as_of=as_of, known_as_of=known_as_of, group_id=group, project_id=project)
+        found = client.recall(question, user, as_of, known_as_of, group, project, zone)
     face.show(found, lambda data: _print_facts(face, data))
 
 
@@ -72,6 +76,8 @@ def add_turn(
     response: Annotated[str, typer.Argument(help="What was answered.")],
     user: User = "me",
     session: Session = None,
+    timestamp: Annotated[str | None, typer.Option(help="When it was said: ISO 8601 with zone.")] = None,
+    zone: Annotated[str | None, typer.Option(help="IANA zone in which the turn's own dates are meant.")] = None,
     summary: Annotated[str | None, typer.Option(help="A summary of the answer.")] = None,
     interaction: Annotated[str | None, typer.Option(help="Names this turn in a later `reinforce`.")] = None,
     injected: Annotated[list[str] | None, typer.Option(help="Id of a memory that stood in the prompt; may repeat.")] = None,
@@ -84,11 +90,11 @@ def add_turn(
     face = face_of(context)
     with face.client() as client:
         turn = client.add_turn(
-            user, question, response, summary, interaction, session, group, project, injected=injected,
-            reinforce=reinforce_used,
+            user, question, response, summary, interaction, session, group, project, timestamp, zone, injected, reinforce_used
         )  # fmt: skip
         if wait:
-            client.flush(60.0)
+            with kept([turn["event_id"]]):
+                client.flush(60.0)
     face.show(turn, lambda data: face.write(data["interaction_id"]))
 
 
@@ -114,13 +120,14 @@ def judge(
     memory_ids: Annotated[list[str], typer.Argument(help="Ids of the memories that an answer used.")],
     helpful: Annotated[bool, typer.Option("--helpful/--unhelpful", help="Whether they helped.")],
     user: User = "me",
+    identifier: Annotated[str | None, typer.Option("--id", help="UUID of the event; twice has one effect.")] = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """Say whether memories helped: their utility moves towards 1 or 0, and with it the reward of what is like them."""
     face = face_of(context)
     with face.client() as client:
-        found = client.judge(memory_ids, user, helpful, group, project)
+        found = client.judge(memory_ids, user, helpful, group, project, identifier)
     face.show(found, lambda data: face.table(
         ("memory", "utility", "id"), [(one["memory"], f"{one['utility']:.3f}", one["id"]) for one in data["results"]]
     ))  # fmt: skip

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from aico_memory.cli.app import app, command
-from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.face import Face, face_of, kept
+from aico_memory.cli.listing import print_results, say_if_cut
 from aico_memory.domain.memory import KINDS, STATUSES, TIERS
 from aico_memory.errors import InvalidMessage
 from aico_memory.runtime.probe import broker_says
@@ -27,6 +27,9 @@ TopK = Annotated[
 ]
 AsOf = Annotated[str | None, typer.Option("--as-of", help="What was true then: ISO 8601 with zone.")]
 KnownAsOf = Annotated[str | None, typer.Option("--known-as-of", help="What was known then.")]
+Since = Annotated[str | None, typer.Option(help="Said at or after this time.")]
+Until = Annotated[str | None, typer.Option(help="Said before this time.")]
+Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 States = Annotated[list[str] | None, typer.Option(help=f"Only these states; may be repeated: {', '.join(STATUSES)}.")]
 
 
@@ -37,7 +40,7 @@ def add(
     text: Annotated[str, typer.Argument(help="What was said, or - to read JSON messages from standard input, one a line.")],
     user: User = "me",
     session: Session = None,
-    role: Annotated[str, typer.Option(help="user, assistant, system or tool.")] = "user",
+    role: Annotated[str | None, typer.Option(help="user, assistant, system or tool; left out: user.")] = None,
     name: Annotated[str | None, typer.Option(help="What the speaker is called; --user says who it is.")] = None,
     timestamp: Annotated[str | None, typer.Option(help="When it was said: ISO 8601 with zone.")] = None,
     metadata: Annotated[str | None, typer.Option(help="A JSON object kept with the message.")] = None,
@@ -49,17 +52,22 @@ def add(
 ) -> None:
     """Add a message; prints its event id once it is acknowledged, which means on disk."""
     face = face_of(context)
+    own = {"role": role, "name": name, "timestamp": timestamp, "zone": zone, "id": identifier, "metadata": metadata}
+    own = {key: value for key, value in own.items() if value is not None}
     if text == "-":
+        if own:
+            options = ", ".join(f"--{key}" for key in own)
+            raise InvalidMessage(f"{options} would be that of one message", "Say it of each in its line.")
         lines = enumerate(typer.get_binary_stream("stdin"), 1)
         messages = [_json(_text(line, f"Line {number}"), f"Line {number}") for number, line in lines if line.strip()]
     else:
-        given = {"role": role, "content": text, "name": name, "timestamp": timestamp, "zone": zone,
-                 "id": identifier, "metadata": None if metadata is None else _json(metadata, "--metadata")}  # fmt: skip
-        messages = [{key: value for key, value in given.items() if value is not None}]
+        meant = {} if metadata is None else {"metadata": _json(metadata, "--metadata")}
+        messages = [{"role": "user", "content": text, **own, **meant}]
     with face.client() as client:
         ids = [str(event) for event in client.add(messages, user, session_id=session, group_id=group, project_id=project)]
         if wait:
-            client.flush(60.0)
+            with kept(ids):
+                client.flush(60.0)
     face.show({"event_ids": ids}, lambda data: face.write("\n".join(data["event_ids"])))
 
 
@@ -81,8 +89,8 @@ def search(
     tier: Tiers = None,
     status: States = None,
     session: Session = None,
-    since: Annotated[str | None, typer.Option(help="Said at or after this time.")] = None,
-    until: Annotated[str | None, typer.Option(help="Said before this time.")] = None,
+    since: Since = None,
+    until: Until = None,
     explain: Annotated[bool, typer.Option(help="Show how each score came about, and what was left out by which rule.")] = False,
     profile: Annotated[str | None, typer.Option(help="Ranking profile (config/ranking), shown as it ranks.")] = None,
     group: Group = None,
@@ -90,15 +98,13 @@ def search(
 ) -> None:
     """Search a user's memory by meaning and by words."""
     face = face_of(context)
-    filters = {"kind": kind or None, "tier": tier or None, "status": status or None, "session_id": session,
-               "since": since, "until": until}  # fmt: skip
-    filters = {key: value for key, value in filters.items() if value is not None}
+    filters = _filters(kind, tier, status, session, since, until)
     with face.client() as client:
         found = client.search(
             query, user, top_k=top_k, as_of=as_of, known_as_of=known_as_of, filters=filters or None, explain=explain,
             group_id=group, project_id=project, profile=profile,
         )  # fmt: skip
-    face.show(found, lambda data: _print_results(face, data))
+    face.show(found, lambda data: print_results(face, data))
 
 
 @command(app, "context", "context 'What should I cook tonight?' --user ana --max-tokens 400",
@@ -160,22 +166,30 @@ def get(context: typer.Context, memory_id: str, user: User = "me", group: Group 
         face.show(client.get(memory_id, user, group, project))
 
 
-@command(app, "list", "list --user ana --limit 50", panel=PANEL)
+@command(app, "list", "list --user ana --limit 50", "list -u ana --kind preference --tier semantic -s chat1", panel=PANEL)
 def get_all(
     context: typer.Context,
     user: User = "me",
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     kind: Kinds = None,
+    tier: Tiers = None,
     status: States = None,
+    session: Session = None,
+    since: Since = None,
+    until: Until = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """All memories of a user, and of a group and project that are named."""
     face = face_of(context)
     with face.client() as client:
-        filters = {name: value for name, value in (("kind", kind), ("status", status)) if value}
-        found = client.get_all(user, filters, limit, group, project)
-    face.show(found, lambda data: _print_results(face, data))
+        found = client.get_all(user, _filters(kind, tier, status, session, since, until), limit, group, project)
+
+    def show(data: dict[str, Any]) -> None:
+        print_results(face, data)
+        say_if_cut(face, data)
+
+    face.show(found, show)
 
 
 @command(app, "history", "history 0198c0de-… --user ana", panel=PANEL)
@@ -188,12 +202,19 @@ def history(context: typer.Context, memory_id: str, user: User = "me", group: Gr
 
 @command(app, "update", "update 0198c0de-… 'I moved to Porto' --user ana", panel=PANEL)
 def update(
-    context: typer.Context, memory_id: str, text: str, user: User = "me", group: Group = None, project: Project = None
+    context: typer.Context,
+    memory_id: str,
+    text: str,
+    user: User = "me",
+    metadata: Annotated[str | None, typer.Option(help="A JSON object kept with the edit.")] = None,
+    group: Group = None,
+    project: Project = None,
 ) -> None:
     """Correct a memory; the old text stays queryable."""
     face = face_of(context)
+    given = None if metadata is None else _json(metadata, "--metadata")
     with face.client() as client:
-        face.show(client.update(memory_id, text, user, group_id=group, project_id=project))
+        face.show(client.update(memory_id, text, user, given, group, project))
 
 
 @command(app, "pin", "pin 0198c0de-… --user ana", "pin 0198c0de-… -u ana --immutable --reason 'signed'",
@@ -208,7 +229,7 @@ def pin(
     immutable: Annotated[
         bool | None, typer.Option("--immutable/--mutable", help="Whether nothing may change it; what contradicts it waits.")
     ] = None,
-    reason: Annotated[str | None, typer.Option(help="Why; kept in the history.")] = None,
+    reason: Reason = None,
     group: Group = None,
     project: Project = None,
 ) -> None:
@@ -219,12 +240,19 @@ def pin(
         face.show(client.pin(memory_id, user, pinned, immutable, reason, group, project))
 
 
-@command(app, "delete", "delete 0198c0de-… --user ana", panel=PANEL)
-def delete(context: typer.Context, memory_id: str, user: User = "me", group: Group = None, project: Project = None) -> None:
+@command(app, "delete", "delete 0198c0de-… --user ana", "delete 0198c0de-… -u ana --reason 'said in jest'", panel=PANEL)
+def delete(
+    context: typer.Context,
+    memory_id: str,
+    user: User = "me",
+    reason: Reason = None,
+    group: Group = None,
+    project: Project = None,
+) -> None:
     """Invalidate a memory: it is no longer true, and stays in the history."""
     face = face_of(context)
     with face.client() as client:
-        face.show(client.delete(memory_id, user, group_id=group, project_id=project))
+        face.show(client.delete(memory_id, user, reason, group, project))
 
 
 @command(app, "flush", "flush --timeout 30", panel=PANEL)
@@ -242,6 +270,15 @@ def flush(
     face.show({"settled": head}, lambda data: face.say(f"Settled through {data['settled']}."))
 
 
+def _filters(
+    kind: list[str] | None, tier: list[str] | None, status: list[str] | None, session: str | None, since: str | None,
+    until: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    given = {"kind": kind or None, "tier": tier or None, "status": status or None, "session_id": session, "since": since,
+             "until": until}  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _text(line: bytes, where: str) -> str:
     try:
         return line.decode()
@@ -254,36 +291,6 @@ def _json(text: str, where: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"{where} is no JSON: {error}") from None
-
-
-def _print_results(face: Face, found: dict[str, Any]) -> None:
-    results = found["results"]
-    if not results:
-        away = "semantic" in found.get("degraded", ())
-        face.out.print("Nothing was searched: the semantic worker does not answer." if away else "Nothing found.")
-    for number, result in enumerate(results, 1):
-        score = result.get("score")
-        shown = f"{score:.3f}  " if isinstance(score, float) else ""
-        answers = "  [green]answers[/]" if result.get("answers") else ""
-        face.out.print(f"[bold]{number:>2}[/]  {shown}{escape(result['memory'])}{answers}")
-        face.out.print(f"    [dim]{escape(_told_of(result))}  {result.get('kind')}  {result['id']}[/]")
-        if result.get("shares"):
-            face.out.print(
-                "    [dim]" + escape("  ".join(f"{name} {share:.3f}" for name, share in result["shares"].items())) + "[/]"
-            )
-    for left_out in found.get("dropped", ()):
-        face.out.print(f"[dim]left out  {left_out['id']}  {escape(left_out['rule'])}[/]")
-    if found.get("degraded"):
-        face.out.print(f"[yellow]degraded[/]  {escape(', '.join(found['degraded']))}")
-
-
-def _told_of(result: Mapping[str, Any]) -> str:
-    """When it was said, whenever it was stored; and until when it held, where it does so no more."""
-    said = next((source["timestamp"] for source in result["sources"] if source["timestamp"]), None)
-    told = str(said or result["valid_from"] or result["created_at"])
-    if result["status"] == "active":
-        return told
-    return f"{told}  {result['status']}" + f" until {result['valid_until']}" * bool(result["valid_until"])
 
 
 def _print_context(face: Face, answer: dict[str, Any]) -> None:

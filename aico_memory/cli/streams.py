@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -88,7 +89,7 @@ def _factor(speed: str) -> float | None:
         factor = 1.0 if speed == "original" else float(speed)
     except ValueError:
         factor = 0.0
-    if factor <= 0:
+    if not 0 < factor < math.inf:
         raise InvalidMessage(f"{speed!r} is no speed", f"Give {SPEED_HELP}")
     return factor
 

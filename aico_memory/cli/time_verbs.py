@@ -9,7 +9,9 @@ from rich.markup import escape
 
 from aico_memory.cli.app import app, command
 from aico_memory.cli.face import Face, face_of
+from aico_memory.cli.listing import say_if_cut
 from aico_memory.cli.memory import PANEL, Group, Project, User
+from aico_memory.errors import InvalidMessage
 
 About = Annotated[str | None, typer.Option("--about", help="A predicate such as home_city, or the id of a memory.")]
 Fact = Annotated[str, typer.Argument(metavar="PREDICATE|MEMORY_ID", help="A predicate such as home_city, or a memory's id.")]
@@ -24,6 +26,7 @@ Bucket = Annotated[int, typer.Option(min=0, help="Context bucket of a style, as 
 Subject = Annotated[str | None, typer.Option(help="Of whom it is said; left out beside a predicate: of the user.")]
 Kind = Annotated[list[str] | None, typer.Option(help="Only facts of this kind; may repeat.")]
 KnownAsOf = Annotated[str | None, typer.Option(help="By what was known then: ISO 8601 with zone. Left out: today.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Most results.")]
 What = Annotated[str, typer.Option(help="value (the number that the fact states), confidence or utility.")]
 
 
@@ -44,16 +47,20 @@ def state(
     about: About = None,
     subject: Subject = None,
     kind: Kind = None,
+    limit: Limit = 10_000,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """All facts that were true at a moment, as they are believed today or were believed at another moment."""
     face = face_of(context)
+    if snapshot and known_as_of is not None:
+        raise InvalidMessage("A snapshot is as known at its own moment", "Leave out --snapshot or --known-as-of.")
     with face.client() as client:
-        if snapshot and known_as_of is None and at is not None:
-            found = client.snapshot(user, at, about, subject, kind, group_id=group, project_id=project)
+        # Of now it is the state itself.
+        if snapshot and at is not None:
+            found = client.snapshot(user, at, about, subject, kind, limit, group, project)
         else:
-            found = client.state(user, at, known_as_of, about, subject, kind, group_id=group, project_id=project)
+            found = client.state(user, at, known_as_of, about, subject, kind, limit, group, project)
     face.show(found, lambda data: _print_facts(face, data))
 
 
@@ -73,15 +80,14 @@ def timeline(
     known_as_of: KnownAsOf = None,
     subject: Subject = None,
     kind: Kind = None,
+    limit: Limit = 10_000,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """What was true when, piece by piece."""
     face = face_of(context)
     with face.client() as client:
-        found = client.timeline(
-            user, about, since, until, known_as_of, subject, kind, group_id=group, project_id=project
-        )  # fmt: skip
+        found = client.timeline(user, about, since, until, known_as_of, subject, kind, limit, group, project)
     face.show(found, lambda data: _print_facts(face, data))
 
 
@@ -91,13 +97,14 @@ def evolution(
     about: Fact,
     user: User = "me",
     subject: Subject = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most steps; the newest.")] = 1000,
     group: Group = None,
     project: Project = None,
 ) -> None:
     """How a fact came to be what it is: stated, changed, corrected, confirmed, ended, retracted, and by which message."""
     face = face_of(context)
     with face.client() as client:
-        found = client.evolution(user, about, subject, group_id=group, project_id=project)
+        found = client.evolution(user, about, subject, limit, group, project)
     face.show(found, lambda data: _print_steps(face, data))
 
 
@@ -157,6 +164,7 @@ def _print_facts(face: Face, found: dict[str, Any]) -> None:
         span = f"{fact['valid_from'] or 'open'} to {fact['valid_until'] or 'open'}"
         reading = f"  {escape(fact['subject'] or '')} {escape(fact['predicate'])}" if fact["predicate"] else ""
         face.out.print(f"    [dim]{span}  {fact['kind']}{reading}  {fact['id']}[/]")
+    say_if_cut(face, found)
 
 
 def _print_steps(face: Face, found: dict[str, Any]) -> None:

@@ -130,7 +130,9 @@ class ContextVerbs:
             user_id=user,
             depth=depth,
             query=optional_text(query, "query", MAX_QUERY),
-            memory_ids=[one if outcomes else str(checked_id(one, "memory_ids")) for one in memory_ids],
+            memory_ids=[
+                checked_text(one, "memory_ids") if outcomes else str(checked_id(one, "memory_ids")) for one in memory_ids
+            ],
             top_k=checked_or_configured(top_k, "top_k", MAX_TOP_K),
             filters=chosen,
             as_of_us=moment_us(as_of, "as_of"),

@@ -24,6 +24,7 @@ from aico_memory.client.shapes import id_text, memory_shape
 from aico_memory.client.validation import (
     MAX_NAME,
     MAX_QUERY,
+    checked_among,
     checked_count,
     checked_flag,
     checked_id,
@@ -59,6 +60,7 @@ class FactVerbs:
         known_as_of: Moment = None,
         group_id: str | None = None,
         project_id: str | None = None,
+        zone: str | None = None,
     ) -> Recall:
         """What answers a question (English, German or Turkish) and was true at `as_of`, None being now.
 
@@ -66,7 +68,8 @@ class FactVerbs:
         normally one, several where several hold at once, none where nothing was true then. `value` is the shortest phrase
         as it was said, None where there is none; `memory` is the text, of a long one what stands around the value;
         `valid_from` and `valid_until` are None where open; `evidence` are event ids; `degraded`: who could not be asked.
-        `known_as_of`: by what had been said then, whenever it arrived. Reads the user's own facts, and those of the
+        `known_as_of`: by what had been said then, whenever it arrived. `zone` (IANA): in which "yesterday" in the question is
+        meant; else that of `as_of`. Reads the user's own facts, and those of the
         group and project that are named. Raises InvalidMessage, NaiveTime.
         """
         user = self._session.user(user_id)
@@ -77,7 +80,7 @@ class FactVerbs:
             known_as_of_us=moment_us(known_as_of, "known_as_of"),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
-            zone=checked_zone(None, "as_of", as_of),
+            zone=checked_zone(zone, "zone", as_of),
         )
         return fact_shapes.recall_shape(await self._session.ask(request, user))
 
@@ -110,13 +113,9 @@ class FactVerbs:
     ) -> ReviewQueue:
         """What waits for a person: candidates and shadows, the most important first, with what each would have done."""
         user = self._session.user(user_id)
-        wanted = [] if status is None else [status] if isinstance(status, str) else list(status)
-        for one in wanted:
-            if one not in WAITING:
-                raise InvalidMessage(f"{one!r} does not wait for review", f"Ask for {' or '.join(WAITING)}.")
         request = write_path_pb2.ReviewRequest(
             user_id=user,
-            statuses=wanted,
+            statuses=checked_among(status, "status", WAITING),
             limit=checked_count(limit, "limit", MAX_REVIEW),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
@@ -247,7 +246,7 @@ class FactVerbs:
             response_summary=optional_text(response_summary, "response_summary", MAX_QUERY),
             said_at_us=moment_us(timestamp, "timestamp"),
             injected_memory_ids=[str(checked_id(one, "injected")) for one in injected or ()],
-            reinforce=bool(reinforce),
+            reinforce=checked_flag(reinforce, "reinforce"),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
             zone=checked_zone(zone, "zone", timestamp),
@@ -341,10 +340,11 @@ class FactVerbs:
     def _policy_scope(
         self, user_id: str | None, group_id: str | None, project_id: str | None
     ) -> tuple[str, envelope_pb2.Scope | None]:
-        """Whose policy is meant: header user, who speaks for their own scope alone, and the scope; none: everybody's."""
+        """Header user, who speaks for their own scope alone, and the scope; none: everybody's, which no empty name means."""
         user = "" if user_id is None else self._session.user(user_id)
-        if project_id:
-            return "", envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_PROJECT, id=optional_text(project_id, "project_id"))
-        if group_id:
-            return "", envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_GROUP, id=optional_text(group_id, "group_id"))
+        for kind, name, given in (
+            (envelope_pb2.SCOPE_KIND_PROJECT, "project_id", project_id), (envelope_pb2.SCOPE_KIND_GROUP, "group_id", group_id)
+        ):  # fmt: skip
+            if given is not None:
+                return "", envelope_pb2.Scope(kind=kind, id=checked_text(given, name, MAX_NAME))
         return user, envelope_pb2.Scope(kind=envelope_pb2.SCOPE_KIND_USER, id=user) if user else None

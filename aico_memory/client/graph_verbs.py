@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aico_memory.client.memory_verbs import Moment
+from aico_memory.client.paging import Rows
 from aico_memory.client.results import Memory
 from aico_memory.client.session import Session
 from aico_memory.client.shapes import memory_shape
@@ -17,23 +18,35 @@ from aico_memory.client.time_shapes import (
     related_shape,
     surroundings_shape,
 )
-from aico_memory.client.validation import MAX_NAME, checked_count, checked_id, checked_text, moment_us, optional_text
+from aico_memory.client.validation import (
+    MAX_NAME,
+    checked_among,
+    checked_count,
+    checked_id,
+    checked_text,
+    moment_us,
+    optional_text,
+)
 from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.errors import InvalidMessage
 
 MAX_FOUND = 1000
 MAX_HOPS = 6
+RELATIONS = ("supersedes", "contradicts", "causes", "elaborates", "same_entity", "related_to")
 Name = str | None
 
 
 class GraphVerbs:
-    """Verbs on the graph. An entity is meant by its id or by any of its names; "user" is whoever asks."""
+    """Verbs on the graph. An entity is meant by its id or by any of its names; "user" is whoever asks.
+
+    What they return tells by `cut` whether there is more than `limit`.
+    """
 
     _session: Session
 
     async def entities(
         self, user_id: str, name: Name = None, limit: int = 100, group_id: Name = None, project_id: Name = None
-    ) -> list[Entity]:
+    ) -> Rows[Entity]:
         """Who and what facts speak of, or those that bear a name."""
         user = self._session.user(user_id)
         request = temporal_pb2.EntitiesRequest(
@@ -43,7 +56,8 @@ class GraphVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return [entity_shape(one) for one in (await self._session.ask(request, user)).entities]
+        answer = await self._session.ask(request, user)
+        return Rows((entity_shape(one) for one in answer.entities), answer.cut)
 
     async def neighbours(
         self,
@@ -79,7 +93,7 @@ class GraphVerbs:
         limit: int = 20,
         group_id: Name = None,
         project_id: Name = None,
-    ) -> list[list[Edge]]:
+    ) -> Rows[list[Edge]]:
         """Ways from one entity to another as of a moment, the shortest first. Raises NotFound."""
         user = self._session.user(user_id)
         request = temporal_pb2.PathsRequest(
@@ -93,7 +107,8 @@ class GraphVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return [[edge_shape(edge) for edge in way.edges] for way in (await self._session.ask(request, user)).paths]
+        answer = await self._session.ask(request, user)
+        return Rows(([edge_shape(edge) for edge in way.edges] for way in answer.paths), answer.cut)
 
     async def graph_changes(
         self,
@@ -120,7 +135,7 @@ class GraphVerbs:
 
     async def hub(
         self, user_id: str, entity: str, limit: int = 100, group_id: Name = None, project_id: Name = None
-    ) -> list[Memory]:
+    ) -> Rows[Memory]:
         """Every active fact that mentions an entity under any of its names, what was said last first."""
         user = self._session.user(user_id)
         request = temporal_pb2.HubRequest(
@@ -130,7 +145,8 @@ class GraphVerbs:
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return [memory_shape(record) for record in (await self._session.ask(request, user)).records]
+        page = await self._session.ask(request, user)
+        return Rows((memory_shape(record) for record in page.records), page.cut)
 
     async def related(
         self,
@@ -141,19 +157,20 @@ class GraphVerbs:
         limit: int = 100,
         group_id: Name = None,
         project_id: Name = None,
-    ) -> list[Related]:
+    ) -> Rows[Related]:
         """Memories around a memory, nearest first: supersedes, contradicts, causes, elaborates, same_entity, related_to."""
         user = self._session.user(user_id)
         request = temporal_pb2.RelatedRequest(
             user_id=user,
             memory_id=str(checked_id(memory_id, "memory_id")),
-            types=[types] if isinstance(types, str) else list(types or ()),
+            types=checked_among(types, "types", RELATIONS),
             max_hops=checked_count(max_hops, "max_hops", MAX_HOPS),
             limit=checked_count(limit, "limit", MAX_FOUND),
             group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
         )
-        return [related_shape(item) for item in (await self._session.ask(request, user)).items]
+        answer = await self._session.ask(request, user)
+        return Rows((related_shape(item) for item in answer.items), answer.cut)
 
     async def merge_entities(
         self, user_id: str, kept: str, absorbed: str, group_id: Name = None, project_id: Name = None

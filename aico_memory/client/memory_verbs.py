@@ -12,8 +12,8 @@ from aico_memory.client.results import (
     Changed,
     DetailedMemory,
     HistoryEntry,
+    ListedMemories,
     Memory,
-    MemoryPage,
     RawMessage,
     SearchResults,
 )
@@ -170,8 +170,11 @@ class MemoryVerbs:
         limit: int = 100,
         group_id: str | None = None,
         project_id: str | None = None,
-    ) -> MemoryPage:
-        """The memories of a user, and of a group and project that are named, at most `limit`; filters as for search."""
+    ) -> ListedMemories:
+        """The memories of a user, and of a group and project that are named, at most `limit`; filters as for search.
+
+        `cut` tells that there are more.
+        """
         user = self._session.user(user_id)
         left = checked_count(limit, "limit", 1_000_000)
         chosen = checked_filters(filters)
@@ -189,7 +192,7 @@ class MemoryVerbs:
             if not after or not page.records:
                 break
         self._remember(user, found)
-        return {"results": found}
+        return {"results": found, "cut": bool(after)}
 
     async def update(
         self,

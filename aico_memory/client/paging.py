@@ -15,6 +15,14 @@ Row = TypeVar("Row")
 Cursor = TypeVar("Cursor", str, bytes)
 
 
+class Rows(list[Row]):
+    """A list that tells whether there is more than was asked for: `cut`."""
+
+    def __init__(self, rows: Iterable[Row] = (), cut: bool = False) -> None:
+        super().__init__(rows)
+        self.cut = cut
+
+
 def checked_limit(limit: int) -> int:
     """The number of entries asked for; InvalidMessage unless it is 1 to MAX_LISTED."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LISTED:

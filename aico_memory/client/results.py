@@ -153,6 +153,13 @@ class MemoryPage(TypedDict):
     results: list[Memory]
 
 
+class ListedMemories(MemoryPage):
+    """Memories up to a limit."""
+
+    # There is more than was asked for.
+    cut: bool
+
+
 class RawMessage(TypedDict):
     """A message as it stands in working memory."""
 

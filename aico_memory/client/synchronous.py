@@ -19,7 +19,7 @@ from aico_memory.client.results import (
     DetailedMemory,
     FeedbackOutcome,
     HistoryEntry,
-    MemoryPage,
+    ListedMemories,
     Preference,
     RawMessage,
     SearchResults,
@@ -151,7 +151,7 @@ class MemoryClient(
         limit: int = 100,
         group_id: str | None = None,
         project_id: str | None = None,
-    ) -> MemoryPage:
+    ) -> ListedMemories:
         """The memories of a user, and of a group and project that are named."""
         return self._run(self._client.get_all(user_id, filters, limit, group_id, project_id))
 

@@ -44,9 +44,10 @@ class SynchronousFacts:
         known_as_of: Moment = None,
         group_id: Name = None,
         project_id: Name = None,
+        zone: Name = None,
     ) -> Recall:
         """What answers a question and was true at `as_of`, by what was known at `known_as_of`."""
-        return self._run(self._client.recall(question, user_id, as_of, known_as_of, group_id, project_id))
+        return self._run(self._client.recall(question, user_id, as_of, known_as_of, group_id, project_id, zone))
 
     def explain(self: _Face, identifier: str, user_id: str, group_id: Name = None, project_id: Name = None) -> Explanation:
         """Why a message led to what it led to, or how a memory came about."""

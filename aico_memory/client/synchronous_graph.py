@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from aico_memory.client.graph_verbs import GraphVerbs
 from aico_memory.client.memory_verbs import Moment
+from aico_memory.client.paging import Rows
 from aico_memory.client.results import Memory
 from aico_memory.client.time_results import Edge, Entity, EntityMerge, GraphChanges, Related, Surroundings
 
@@ -28,7 +29,7 @@ class SynchronousGraph:
 
     def entities(
         self: _Face, user_id: str, name: Name = None, limit: int = 100, group_id: Name = None, project_id: Name = None
-    ) -> list[Entity]:
+    ) -> Rows[Entity]:
         """Who and what facts speak of."""
         return self._run(self._client.entities(user_id, name, limit, group_id, project_id))
 
@@ -56,7 +57,7 @@ class SynchronousGraph:
         limit: int = 20,
         group_id: Name = None,
         project_id: Name = None,
-    ) -> list[list[Edge]]:
+    ) -> Rows[list[Edge]]:
         """Ways from one entity to another as of a moment, the shortest first."""
         return self._run(
             self._client.paths(user_id, start, goal, as_of, known_as_of, max_hops, limit, group_id, project_id)
@@ -76,7 +77,7 @@ class SynchronousGraph:
 
     def hub(
         self: _Face, user_id: str, entity: str, limit: int = 100, group_id: Name = None, project_id: Name = None
-    ) -> list[Memory]:
+    ) -> Rows[Memory]:
         """Every active fact that mentions an entity."""
         return self._run(self._client.hub(user_id, entity, limit, group_id, project_id))
 
@@ -89,7 +90,7 @@ class SynchronousGraph:
         limit: int = 100,
         group_id: Name = None,
         project_id: Name = None,
-    ) -> list[Related]:
+    ) -> Rows[Related]:
         """Memories around a memory, nearest first."""
         return self._run(self._client.related(user_id, memory_id, types, max_hops, limit, group_id, project_id))
 

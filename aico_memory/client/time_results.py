@@ -32,6 +32,8 @@ class HeldFacts(TypedDict):
     results: list[HeldFact]
     at: str | None
     known_as_of: str | None
+    # There is more than was asked for.
+    cut: bool
 
 
 class Step(TypedDict):
@@ -137,13 +139,16 @@ class Surroundings(TypedDict):
 
     entities: list[Entity]
     edges: list[Edge]
+    # There are more edges than were asked for.
+    cut: bool
 
 
 class GraphChanges(TypedDict):
-    """Edges that came and went."""
+    """Edges that came and went, at most 1000 each; `cut`: there are more."""
 
     came: list[Edge]
     went: list[Edge]
+    cut: bool
 
 
 class Related(TypedDict):

@@ -120,12 +120,14 @@ def edge_shape(edge: temporal_pb2.GraphEdge) -> Edge:
 
 def surroundings_shape(answer: temporal_pb2.GraphAnswer) -> Surroundings:
     """What stands around an entity."""
-    return {"entities": [entity_shape(one) for one in answer.entities], "edges": [edge_shape(one) for one in answer.edges]}
+    entities, edges = [entity_shape(one) for one in answer.entities], [edge_shape(one) for one in answer.edges]
+    return {"entities": entities, "edges": edges, "cut": answer.cut}
 
 
 def graph_changes_shape(answer: temporal_pb2.GraphChanges) -> GraphChanges:
     """What came and went."""
-    return {"came": [edge_shape(one) for one in answer.came], "went": [edge_shape(one) for one in answer.went]}
+    came, went = [edge_shape(one) for one in answer.came], [edge_shape(one) for one in answer.went]
+    return {"came": came, "went": went, "cut": answer.cut}
 
 
 def related_shape(item: temporal_pb2.RelatedItem) -> Related:

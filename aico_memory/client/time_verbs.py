@@ -153,8 +153,8 @@ class TimeVerbs:
         """Slope a day, volatility and change points of a number over time, and what is expected at `predict_at`.
 
         `what`: "value" (the number that the fact states, such as a weight), "confidence" or "utility". What is too
-        little for a trend or a prediction is said to be unknown. `at`: what a skill or style was then.
-        Raises NotFound, InvalidMessage.
+        little for a trend or a prediction is said to be unknown. `at`: what a skill or style was then; `bucket` is that of
+        a style. An option that does not belong to what is asked about is refused. Raises NotFound, InvalidMessage.
         """
         span = (*checked_span(since, until), moment_us(predict_at, "predict_at"))
         return trend_shape(await self._trend(user_id, about, what, span, subject, group_id, project_id, bucket, at))
@@ -208,7 +208,8 @@ class TimeVerbs:
             if isinstance(request, temporal_pb2.StateRequest):
                 request.at_us = page.at_us
             request.after = page.next
-        return {"results": found, "at": format_us(page.at_us), "known_as_of": format_us(page.known_as_of_us)}
+        at, known_as_of = format_us(page.at_us), format_us(page.known_as_of_us)
+        return {"results": found, "at": at, "known_as_of": known_as_of, "cut": bool(page.next)}
 
     async def _trend(
         self, user_id: str, about: str, what: str, span: tuple[int, int, int], subject: Name, group_id: Name,
@@ -218,6 +219,7 @@ class TimeVerbs:
         named = checked_text(about, "about", MAX_NAME)
         since_us, until_us, predict_at_us = span
         request: temporal_pb2.TrendRequest | temporal_pb2.BehaviorTrendRequest
+        _refuse_idle(named, what, subject, group_id, project_id, bucket, at)
         if named.startswith((SKILL, STYLE)):
             request = temporal_pb2.BehaviorTrendRequest(
                 user_id=user,
@@ -251,6 +253,27 @@ def checked_bucket(bucket: object) -> int:
     return bucket
 
 
+def _refuse_idle(
+    named: str, what: str, subject: Name, group_id: Name, project_id: Name, bucket: object, at: Moment
+) -> None:  # fmt: skip
+    """InvalidMessage for an option that would be taken and do nothing."""
+    idle: dict[str, object]
+    if named.startswith((SKILL, STYLE)):
+        a_skill = named.startswith(SKILL)
+        told = ("value", "confidence") if a_skill else ("value",)
+        mend = f"Leave it out: {'the confidence of a skill' if a_skill else 'the preferred style'} is told, of the user alone."
+        idle = {
+            "what": what not in told, "subject": subject, "group_id": group_id, "project_id": project_id,
+            "bucket": a_skill and bucket != 0,
+        }  # fmt: skip
+    else:
+        mend = f"Leave it out; it belongs to {STYLE}<dimension> or {SKILL}<skill id>. `state` tells what a fact was then."
+        idle = {"bucket": bucket != 0, "at": at}
+    for name, given in idle.items():
+        if given:
+            raise InvalidMessage(f"{name} says nothing of {named}", mend)
+
+
 def _about(about: Name, subject: Name, kind: Kinds) -> temporal_pb2.FactsAbout:
     """What is a UUID is the id of a memory, anything else a predicate."""
     named = optional_text(about, "about")
@@ -259,4 +282,6 @@ def _about(about: Name, subject: Name, kind: Kinds) -> temporal_pb2.FactsAbout:
         meant.memory_id = str(uuid.UUID(named)) if named else ""
     except ValueError:
         meant.predicate = named
+    if meant.memory_id and meant.subject:
+        raise InvalidMessage("subject says nothing beside the id of a memory", "Leave it out, or name a predicate.")
     return meant

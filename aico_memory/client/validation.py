@@ -104,19 +104,27 @@ def moment_us(value: object, what: str) -> int:
     return moment
 
 
-def checked_span(since: object, until: object) -> tuple[int, int]:
-    """Unix microseconds of [since, until), 0 where a bound is left out; InvalidMessage where it ends before it begins."""
-    from_us, until_us = moment_us(since, "since"), moment_us(until, "until")
+def checked_span(since: object, until: object, where: str = "") -> tuple[int, int]:
+    """Unix microseconds of [since, until), 0 where a bound is left out; InvalidMessage where it ends before it begins.
+
+    `where` stands before the names in what is said of them.
+    """
+    from_us, until_us = moment_us(since, f"{where}since"), moment_us(until, f"{where}until")
     if from_us and until_us and from_us >= until_us:
-        raise InvalidMessage("since is not before until", "Give the earlier time as since.")
+        raise InvalidMessage(f"{where}since is not before {where}until", "Give the earlier time as since.")
     return from_us, until_us
 
 
+def checked_among(value: object, what: str, allowed: Sequence[str]) -> list[str]:
+    """Words of these: none for None, one given by itself, or several. InvalidMessage for one that there is not."""
+    names = checked_names(value, what)
+    _require_known(names, allowed, what)
+    return names
+
+
 def checked_kinds(value: object, what: str) -> list[str]:
-    """Kinds of memories: none for None, one given by itself, or several. InvalidMessage for one that there is not."""
-    kinds = checked_names(value, what)
-    _require_known(kinds, KINDS, what)
-    return kinds
+    """Kinds of memories, as `checked_among` takes them."""
+    return checked_among(value, what, KINDS)
 
 
 def checked_zone(value: object, what: str, timestamp: object = None) -> str:
@@ -268,13 +276,14 @@ def checked_filters(filters: object, *, outcomes: bool = False) -> semantic_pb2.
         _require_known(kinds, KINDS, "filters.kind")
         _require_known(statuses, STATUSES, "filters.status")
     _require_known(tiers, TIERS, "filters.tier")
+    since_us, until_us = checked_span(filters.get("since"), filters.get("until"), "filters.")
     return semantic_pb2.SearchFilters(
         kinds=kinds,
         tiers=tiers,
         statuses=statuses,
         session_id=optional_text(filters.get("session_id"), "filters.session_id"),
-        since_us=moment_us(filters.get("since"), "filters.since"),
-        until_us=moment_us(filters.get("until"), "filters.until"),
+        since_us=since_us,
+        until_us=until_us,
         tags=tags,
     )
 

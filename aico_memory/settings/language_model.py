@@ -79,7 +79,9 @@ class LanguageModelSettings(Section):
     queue_first_seconds: float = Field(
         default=5.0, gt=0, le=3600, description="Wait before a message is asked for again; doubles, in s."
     )
-    queue_limit_seconds: float = Field(default=900.0, gt=0, le=86_400, description="Longest such wait, in s.")
+    queue_limit_seconds: float = Field(
+        default=900.0, gt=0, le=86_400, description="Longest such wait, whatever an endpoint asks for, in s."
+    )
     log_bytes: int = Field(default=10_000_000, ge=10_000, le=10**9, description="Size at which the operations log is rotated.")
     log_files: int = Field(default=5, ge=1, le=100, description="Rotated operations logs that are kept.")
     budget: BudgetSettings = Field(default_factory=BudgetSettings)

@@ -15,7 +15,7 @@ from aico_memory.domain.gate.policy import WritePolicy, require_writable
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.graph.edges import Edge, GraphState, changes, neighbours, paths, state_at
 from aico_memory.domain.graph.entities import Entity, Identities, Merge, is_speaker, merge, undone
-from aico_memory.domain.graph.relations import Relation, require_type
+from aico_memory.domain.graph.relations import Relation, require_relation
 from aico_memory.domain.graph.traversal import hub, walk
 from aico_memory.domain.memory import OPEN, Memory, Scope
 from aico_memory.domain.scopes import GLOBAL, is_of_all, is_of_several, shown_subject
@@ -98,6 +98,7 @@ class GraphAnswers:
                 one for one in graph.entities if graph.identities.canonical(one) == one
             ]  # fmt: skip
             answer.entities.extend(_entity(graph, one) for one in wanted if not graph.is_of_all(one))
+        answer.cut = len(answer.entities) > _count(request.limit)
         del answer.entities[_count(request.limit) :]
         return answer
 
@@ -115,6 +116,7 @@ class GraphAnswers:
                 answer.edges.extend(_edge(graph, edge, known_us) for edge, _ in neighbours(state, entity_id))
         if not found:
             raise _nobody(request.entity)
+        answer.cut = len(answer.edges) > _count(request.limit)
         del answer.edges[_count(request.limit) :]
         return answer
 
@@ -132,13 +134,14 @@ class GraphAnswers:
             state = graph.at(at_us, known_us)
             for start in starts:
                 for goal in goals:
-                    for way in paths(state, start, goal, hops, most):
+                    # One beyond tells that there are more.
+                    for way in paths(state, start, goal, hops, most + 1):
                         found.append(temporal_pb2.GraphPath(edges=[_edge(graph, edge, known_us) for edge in way]))
         for name, there in known.items():
             if not there:
                 raise _nobody(name)
         found.sort(key=lambda way: len(way.edges))
-        return temporal_pb2.GraphPaths(paths=found[:most])
+        return temporal_pb2.GraphPaths(paths=found[:most], cut=len(found) > most)
 
     def changed(self, event: Event) -> temporal_pb2.GraphChanges:
         """Edges that held at the end of a time and not at its beginning, and the other way round."""
@@ -149,6 +152,7 @@ class GraphAnswers:
             came, went = changes(graph.at(request.from_us, known_us), graph.at(until_us, known_us))
             answer.came.extend(_edge(graph, edge, known_us) for edge in came)
             answer.went.extend(_edge(graph, edge, known_us) for edge in went)
+        answer.cut = max(len(answer.came), len(answer.went)) > _MOST
         del answer.came[_MOST:]
         del answer.went[_MOST:]
         return answer
@@ -167,9 +171,10 @@ class GraphAnswers:
             # What opens a sentence has a capital anyway, so that a name there need not be among the entities.
             about = [one.memory.memory_id for one in active if not named.isdisjoint(map(slug, (asker.subject(one), one.value)))]
             found += hub(uris, (one.memory for one in active), about)
-        wanted = [one.memory_id for one in found[: _count(request.limit)]]
+        most = _count(request.limit)
+        wanted = [one.memory_id for one in found[:most]]
         records = self._shown(wanted, asker.scopes, event)
-        return semantic_pb2.MemoryPage(records=[records[one] for one in wanted if one in records])
+        return semantic_pb2.MemoryPage(records=[records[one] for one in wanted if one in records], cut=len(found) > most)
 
     def related(self, event: Event) -> temporal_pb2.RelatedItems:
         """Items around an item that nobody deleted, breadth first.
@@ -177,17 +182,17 @@ class GraphAnswers:
         NotFound where the asker may not see it, InvalidMessage for a type that there is not.
         """
         request: temporal_pb2.RelatedRequest = event.message
-        for type_ in request.types:
-            require_type(type_)
         asker = asker_of(event, self._identity)
         start = id_bytes(request.memory_id)
+        for type_ in request.types:
+            require_relation(type_)
         if not self._store.known([start], asker.scopes):
             raise NotFound(f"No memory {request.memory_id} of this user")
-        hops = min(request.max_hops or _RELATION_HOPS, _MOST_HOPS)
-        reached = walk([start], lambda one: self._relations(one, asker.scopes), hops, request.types, _count(request.limit))
-        seen = self._shown([one.memory_id for one in reached], asker.scopes, event)
-        answer = temporal_pb2.RelatedItems()
-        for one in reached:
+        hops, most = min(request.max_hops or _RELATION_HOPS, _MOST_HOPS), _count(request.limit)
+        reached = walk([start], lambda one: self._relations(one, asker.scopes), hops, request.types, most + 1)
+        seen = self._shown([one.memory_id for one in reached[:most]], asker.scopes, event)
+        answer = temporal_pb2.RelatedItems(cut=len(reached) > most)
+        for one in reached[:most]:
             if one.memory_id in seen:
                 answer.items.add(
                     record=seen[one.memory_id], hops=one.hops, subject=id_text(one.by.subject),

@@ -16,7 +16,7 @@ from aico_memory.ids import derive_id
 from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.language_model import LanguageModelSettings
 from aico_memory.stores.semantic.port import ReadingQueue, SemanticStore, Unread
-from services.semantic.enriching import fact_of
+from services.semantic.enriching import fact_of, is_worded_by
 from services.semantic.model_thread import REFUSED, ModelThread
 from services.semantic.sharing import Sharing
 
@@ -77,7 +77,7 @@ class ModelReader(ModelThread):
             return False
         record = self._record(unread)
         if record is None:
-            # Deleted, or its owner's key is destroyed: there is nothing to read.
+            # Deleted, reworded since, or its owner's key is destroyed: there is nothing to read.
             self._queue.settle(unread.event_id)
             return True
         try:
@@ -105,8 +105,12 @@ class ModelReader(ModelThread):
             self._log.error("reading_failed", error=type(error).__name__, exc_info=error)
 
     def _record(self, unread: Unread) -> Memory | None:
-        found = self._store.get([record_of(unread.event_id)], [unread.scope])
-        return found[0] if found and found[0].status != "invalid" else None
+        """The record whose present words the event gave: the message's own, or the one that was edited."""
+        event_id = unread.event_id
+        found = self._store.get([record_of(event_id), *self._store.items_of_event(event_id)], [unread.scope])
+        evidence = self._store.evidence([one.memory_id for one in found])
+        standing = (one for one in found if one.status != "invalid")
+        return next((one for one in standing if is_worded_by(one, event_id, evidence[one.memory_id])), None)
 
     def _asked(self, unread: Unread, record: Memory) -> extraction_pb2.Extraction:
         request = extraction_pb2.ExtractRequest(

@@ -11,7 +11,7 @@ from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import Evolution, Scope
-from aico_memory.domain.scopes import is_of_several, readable, subject_for, subjects_in
+from aico_memory.domain.scopes import readable, subject_for, subjects_in
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.temporal.evolution import Said, said_in, taught_by
 from aico_memory.domain.temporal.versions import Version, version_of_memory
@@ -21,6 +21,7 @@ from aico_memory.stores.semantic.port import SemanticStore
 from services.semantic.convert import id_bytes
 
 _PAGE = 500
+_OF_SEVERAL = frozenset({"group", "project"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +98,19 @@ class Reach:
                 yield from self._store.by_key(known[0].memory.scope, known[0].memory.fact_key)
             return
         for scope in asker.scopes:
-            if about.predicate:
-                for subject in self._subjects(about.subject or SPEAKER, scope, asker):
-                    yield from self._read(scope, subject, about.predicate)
-                yield from self._of_others(scope, about, asker)
+            subject = about.subject or SPEAKER
+            if about.predicate and (scope.kind not in _OF_SEVERAL or subject == SPEAKER):
+                for kept in self._subjects(subject, scope, asker):
+                    yield from self._read(scope, kept, about.predicate)
             else:
-                yield from self._all(scope, about.subject, asker)
+                # Others of a shared scope are kept under another name than they go by.
+                found = self._all(scope, about.subject, asker)
+                yield from (one for one in found if about.predicate in ("", one.predicate))
 
     @staticmethod
     def _subjects(subject: str, scope: Scope, asker: Asker) -> tuple[str, ...]:
         """In a shared scope the asker stands under each of their names."""
         return subjects_in(scope, subject, asker.names)
-
-    def _of_others(self, scope: Scope, about: temporal_pb2.FactsAbout, asker: Asker) -> Iterator[Known]:
-        """What other members of a shared scope, and their kin, have there: they are asked for by the names they go by."""
-        if scope.kind == "user" or about.subject in {"", SPEAKER}:
-            return
-        several = {name for one in self._store.entities(scope) for name in one.names if is_of_several(name)}
-        for subject in sorted(several):
-            found = self._read(scope, subject, about.predicate)
-            yield from (one for one in found if asker.subject(one) == about.subject.casefold())
 
     def _read(self, scope: Scope, subject: str, predicate: str) -> Sequence[Known]:
         return self._bounded(self._store.by_predicate(scope, subject, predicate, self._most + 1))

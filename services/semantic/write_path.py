@@ -106,7 +106,12 @@ class WritePath:
         self._pruned_us = self._pruning_us
 
     def _update(self, transaction: SemanticTransaction, event: Event) -> None:
-        answered(transaction, event, lambda: self._page(transaction, event, self.editing.update(transaction, event)))
+        answered(transaction, event, lambda: self._page(transaction, event, self._edited(transaction, event)))
+
+    def _edited(self, transaction: SemanticTransaction, event: Event) -> Memory:
+        edited = self.editing.update(transaction, event)
+        self.enriching.queue_edit(transaction, event, edited)
+        return edited
 
     def _anchor(self, transaction: SemanticTransaction, event: Event) -> None:
         answered(transaction, event, lambda: self._page(transaction, event, self.editing.anchor(transaction, event)))

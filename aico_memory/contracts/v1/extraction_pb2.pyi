@@ -221,7 +221,7 @@ class FactsExtracted(_message.Message):
     EVENT_ID_FIELD_NUMBER: _builtins.int
     EXTRACTION_FIELD_NUMBER: _builtins.int
     event_id: _builtins.bytes
-    """Event id of the message."""
+    """Event id of the message, or of the edit that gave it the words that were read; nothing is taken where they were edited since."""
     @_builtins.property
     def extraction(self) -> Global___Extraction: ...
     def __init__(

@@ -665,7 +665,10 @@ class MemoryPage(_message.Message):
 
     RECORDS_FIELD_NUMBER: _builtins.int
     NEXT_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
     next: _builtins.str
+    cut: _builtins.bool
+    """There is more than was asked for, in answers that are not read page by page."""
     @_builtins.property
     def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryRecord]: ...
     def __init__(
@@ -673,10 +676,11 @@ class MemoryPage(_message.Message):
         *,
         records: _abc.Iterable[Global___MemoryRecord] | None = ...,
         next: _builtins.str = ...,
+        cut: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next", b"next", "records", b"records"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "next", b"next", "records", b"records"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -789,16 +789,20 @@ class GraphPaths(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PATHS_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
+    cut: _builtins.bool
+    """There is more than was asked for."""
     @_builtins.property
     def paths(self) -> _containers.RepeatedCompositeFieldContainer[Global___GraphPath]: ...
     def __init__(
         self,
         *,
         paths: _abc.Iterable[Global___GraphPath] | None = ...,
+        cut: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["paths", b"paths"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "paths", b"paths"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -847,6 +851,9 @@ class GraphChanges(_message.Message):
 
     CAME_FIELD_NUMBER: _builtins.int
     WENT_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
+    cut: _builtins.bool
+    """There is more than is given."""
     @_builtins.property
     def came(self) -> _containers.RepeatedCompositeFieldContainer[Global___GraphEdge]: ...
     @_builtins.property
@@ -856,10 +863,11 @@ class GraphChanges(_message.Message):
         *,
         came: _abc.Iterable[Global___GraphEdge] | None = ...,
         went: _abc.Iterable[Global___GraphEdge] | None = ...,
+        cut: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["came", b"came", "went", b"went"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["came", b"came", "cut", b"cut", "went", b"went"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -871,6 +879,9 @@ class GraphAnswer(_message.Message):
 
     ENTITIES_FIELD_NUMBER: _builtins.int
     EDGES_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
+    cut: _builtins.bool
+    """There is more than was asked for."""
     @_builtins.property
     def entities(self) -> _containers.RepeatedCompositeFieldContainer[Global___GraphEntity]: ...
     @_builtins.property
@@ -880,10 +891,11 @@ class GraphAnswer(_message.Message):
         *,
         entities: _abc.Iterable[Global___GraphEntity] | None = ...,
         edges: _abc.Iterable[Global___GraphEdge] | None = ...,
+        cut: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["edges", b"edges", "entities", b"entities"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "edges", b"edges", "entities", b"entities"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1007,16 +1019,20 @@ class RelatedItems(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ITEMS_FIELD_NUMBER: _builtins.int
+    CUT_FIELD_NUMBER: _builtins.int
+    cut: _builtins.bool
+    """There is more than was asked for."""
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___RelatedItem]: ...
     def __init__(
         self,
         *,
         items: _abc.Iterable[Global___RelatedItem] | None = ...,
+        cut: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["items", b"items"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut", b"cut", "items", b"items"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -56,15 +56,15 @@ class Sketch:
     entities: frozenset[str]
 
 
-def require_type(relation: str) -> None:
-    """InvalidMessage, naming those that there are, where there is no such type of relation."""
-    if relation not in TYPES:
-        raise InvalidMessage(f"{relation!r} is no relation between items", f"Use one of {', '.join(sorted(TYPES))}.")
+def require_relation(name: str) -> None:
+    """InvalidMessage where there is no relation of this name."""
+    if name not in TYPES:
+        raise InvalidMessage(f"{name!r} is no relation between items", f"Use one of {', '.join(sorted(TYPES))}.")
 
 
 def relate(subject: bytes, relation: str, object_: bytes, confidence: float, at_us: int) -> Relation:
     """A relation in its one form. Raises InvalidMessage for an unknown type, and for an item related to itself."""
-    require_type(relation)
+    require_relation(relation)
     if subject == object_:
         raise InvalidMessage(f"The item {subject.hex()} cannot be related to itself")
     if relation in SYMMETRIC and object_ < subject:

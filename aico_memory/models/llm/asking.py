@@ -118,32 +118,41 @@ class Asking:
         completion: Completion | None = None
         result: T | None = None
         told: Mapping[str, Any] = {}
-        outcome, again, attempts, reason = "ok", None, 1, ""
-        prompt_tokens, answer_tokens = 0, 0
+        # Whatever breaks it was sent: it stands in the log, is spent, and counts towards a pause.
+        outcome, attempts, reason = "failed", 1, ""
+        again: int | None = self._wait_ms(0.0)
+        prompt_tokens, answer_tokens = estimated_tokens(question.messages), 0
         try:
             completion = self._chat.complete(question.messages, question.schema_name, question.schema)
             attempts, prompt_tokens, answer_tokens = completion.attempts, completion.prompt_tokens, completion.answer_tokens
             result, told = check(completion.text)
+            outcome, again = "ok", None
         except CallFailed as error:
             outcome, attempts = error.outcome, error.attempts
-            prompt_tokens = 0 if outcome in UNSENT else estimated_tokens(question.messages)
-            again = round(1000 * max(error.wait_seconds, self._settings.queue_first_seconds)) if error.passing else None
+            prompt_tokens = 0 if outcome in UNSENT else prompt_tokens
+            again = self._wait_ms(error.wait_seconds) if error.passing else None
         except Unusable as error:
-            outcome, reason = error.rule, error.reason
-        milliseconds = (time.monotonic() - started) * 1000
-        self._spent.append(Spent(at_us, prompt_tokens + answer_tokens))
-        self._note(outcome, again is not None)
-        self._log.append(
-            {
-                "op": question.op, "at_us": at_us, "event_id": question.event_id.hex(), "model": self._settings.model,
-                "prompt_hash": question.prompt_hash, "input": self._digest(question.said).hex(),
-                "output": self._digest(completion.text).hex() if completion else "", "called": True, "attempts": attempts,
-                "milliseconds": round(milliseconds, 1), "prompt_tokens": prompt_tokens, "answer_tokens": answer_tokens,
-                "tokens": prompt_tokens + answer_tokens, "outcome": outcome, "success": outcome == "ok",
-                "fallback": outcome != "ok", **told,
-            }
-        )  # fmt: skip
+            outcome, reason, again = error.rule, error.reason, None
+        finally:
+            milliseconds = (time.monotonic() - started) * 1000
+            self._spent.append(Spent(at_us, prompt_tokens + answer_tokens))
+            self._note(outcome, again is not None)
+            self._log.append(
+                {
+                    "op": question.op, "at_us": at_us, "event_id": question.event_id.hex(), "model": self._settings.model,
+                    "prompt_hash": question.prompt_hash, "input": self._digest(question.said).hex(),
+                    "output": self._digest(completion.text).hex() if completion else "", "called": True, "attempts": attempts,
+                    "milliseconds": round(milliseconds, 1), "prompt_tokens": prompt_tokens, "answer_tokens": answer_tokens,
+                    "tokens": prompt_tokens + answer_tokens, "outcome": outcome, "success": outcome == "ok",
+                    "fallback": outcome != "ok", **told,
+                }
+            )  # fmt: skip
         return Asked(outcome, result, reason, again, True, milliseconds, prompt_tokens, answer_tokens)
+
+    def _wait_ms(self, asked_seconds: float) -> int:
+        """As long as the endpoint asks for, within the waits that are set."""
+        settings = self._settings
+        return round(1000 * min(max(asked_seconds, settings.queue_first_seconds), settings.queue_limit_seconds))
 
     def _note(self, outcome: str, passing: bool) -> None:
         self._outcomes[outcome] += 1

@@ -25,13 +25,15 @@ _UNBEGUN = frozenset({429, 502, 503, 504})
 _OK, _MULTIPLE, _REDIRECTS = 200, 300, 400
 _UNAUTHORISED = frozenset({401, 403})
 _CHARACTERS_A_TOKEN = 4
+# A token is no less than a byte, and a character no more than four of them.
+_TOKENS_A_CHARACTER = 4
 # Outcomes of calls that nobody took; what any other call sent counts as spent, whatever came of it.
 UNSENT = frozenset({"refused"})
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The answer's text and what it cost. Tokens are estimated where the endpoint counts none."""
+    """The answer's text and what it cost. Tokens are estimated where the endpoint counts none, and at most what can be."""
 
     text: str
     prompt_tokens: int
@@ -59,14 +61,10 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
-class _Usage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
 class _Answer(BaseModel):
     choices: list[_Choice]
-    usage: _Usage | None = None
+    # Only what it costs is told here: whatever stands in it, the answer is none the worse.
+    usage: Any = None
 
 
 class ChatEndpoint:
@@ -158,15 +156,31 @@ class ChatEndpoint:
         if choice.finish_reason == "length":
             raise CallFailed("answer_cut", passing=False, attempts=attempts)
         text = choice.message.content or ""
-        usage = answer.usage or _Usage(
-            prompt_tokens=estimated_tokens(body["messages"]), completion_tokens=len(text) // _CHARACTERS_A_TOKEN + 1
-        )
-        return Completion(text, max(0, usage.prompt_tokens), max(0, usage.completion_tokens), attempts)
+        usage = answer.usage if isinstance(answer.usage, dict) else {}
+        asked, answered = _characters(body["messages"]), len(text)
+        most = max(self._settings.answer_tokens, answered * _TOKENS_A_CHARACTER)
+        return Completion(
+            text, _counted(usage.get("prompt_tokens"), asked, asked * _TOKENS_A_CHARACTER),
+            _counted(usage.get("completion_tokens"), answered, most), attempts,
+        )  # fmt: skip
 
 
 def estimated_tokens(messages: Sequence[Mapping[str, str]]) -> int:
     """About how many tokens a conversation has, where nobody counts them."""
-    return sum(len(one["content"]) for one in messages) // _CHARACTERS_A_TOKEN + 1
+    return _estimated(_characters(messages))
+
+
+def _characters(messages: Sequence[Mapping[str, str]]) -> int:
+    return sum(len(one["content"]) for one in messages)
+
+
+def _estimated(characters: int) -> int:
+    return characters // _CHARACTERS_A_TOKEN + 1
+
+
+def _counted(told: object, characters: int, most: int) -> int:
+    """What the endpoint counted, and no more than can be; estimated where it counted nothing."""
+    return min(told, most) if isinstance(told, int) and not isinstance(told, bool) and told > 0 else _estimated(characters)
 
 
 def _refusal(answer: httpx.Response) -> CallFailed:
@@ -179,10 +193,13 @@ def _refusal(answer: httpx.Response) -> CallFailed:
 
 
 def _retry_after(value: str) -> float:
-    """Seconds that the endpoint asks to wait: a number, or a date (RFC 9110, 10.2.3); 0 where it asks for none."""
+    """Seconds that the endpoint asks to wait: a number, or a date (RFC 9110, 10.2.3); 0 where it asks for none.
+
+    Of many digits it is infinite: whoever waits has a limit of their own.
+    """
     try:
         return max(0.0, float(value)) if value.strip().isdigit() else max(0.0, _until(value))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return 0.0
 
 

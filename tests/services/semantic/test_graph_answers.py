@@ -249,3 +249,29 @@ def test_related_items_are_reached_breadth_first_by_the_types_that_are_asked_for
 def test_a_graph_beyond_what_may_be_looked_at_is_refused(store: SemanticStore) -> None:
     with pytest.raises(TooLarge, match="looked_at"):
         answers(store, most=2).neighbours(event(temporal_pb2.NeighboursRequest(user_id="alice", entity="Anna")))
+
+
+def test_an_answer_tells_whether_there_is_more_than_was_asked_for(store: SemanticStore) -> None:
+    graph = answers(store)
+    with store.transaction() as transaction:
+        transaction.add_relations([relate(uid(101), "causes", uid(there), 0.9, day(1)) for there in (102, 103)])
+        for number in (201, 202):
+            memory = item(number, f"anna {number}", day(1), entities=("entity://person/anna",))
+            transaction.put_item(Known(memory), ["anna"], 1)
+    own: dict[str, Any] = {"user_id": "alice"}
+    asked: list[tuple[Any, Message, str, int]] = [
+        (graph.entities, temporal_pb2.EntitiesRequest(**own), "entities", 5),
+        (graph.neighbours, temporal_pb2.NeighboursRequest(entity="user", **own), "edges", 2),
+        (graph.hub, temporal_pb2.HubRequest(entity="Anna", **own), "records", 2),
+        (graph.related, temporal_pb2.RelatedRequest(memory_id=id_text(uid(101)), max_hops=1, **own), "items", 2),
+        (graph.paths, temporal_pb2.PathsRequest(start="Annie", goal="Acme", as_of_us=day(5), **own), "paths", 1),
+    ]
+    for verb, request, rows, there_are in asked:
+        whole = verb(event(request))
+        assert (len(getattr(whole, rows)), whole.cut) == (there_are, False), rows
+        request.limit = there_are
+        assert not verb(event(request)).cut, rows
+        if there_are > 1:
+            request.limit = there_are - 1
+            part = verb(event(request))
+            assert (list(getattr(part, rows)), part.cut) == (list(getattr(whole, rows))[:-1], True), rows

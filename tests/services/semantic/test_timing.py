@@ -200,6 +200,20 @@ def test_in_a_group_ones_own_facts_are_those_of_the_speaker(store: SemanticStore
     assert state(of, "alice", about=home()) == []
     both = of.state(event(temporal_pb2.StateRequest(user_id="alice", group_id="team")))
     assert sorted((fact.subject, fact.value) for fact in both.facts) == [("bob", "Oslo"), ("user", "Rome")]
+    for subject in ("bob", "Bob"):
+        assert state(of, "alice", group_id="team", about=temporal_pb2.FactsAbout(subject=subject)) == ["Oslo"]
+        about = temporal_pb2.FactsAbout(subject=subject, predicate="home_city")
+        assert state(of, "alice", group_id="team", about=about) == ["Oslo"]
+    assert state(of, "alice", group_id="team", about=temporal_pb2.FactsAbout(subject="bob", predicate="employer")) == []
+
+
+def test_a_subject_is_meant_however_it_is_written(store: SemanticStore) -> None:
+    statement = said(1, "Rome", 0)
+    keep(store, told([replace(statement, fact=replace(statement.fact, subject="anna"))]))
+    for subject in ("anna", "Anna"):
+        about = temporal_pb2.FactsAbout(subject=subject, predicate="home_city")
+        assert state(timing(store), about=about) == ["Rome"]
+    assert state(timing(store), about=home()) == []
 
 
 def _in(scope: Scope, statement: Statement, owner: str) -> Statement:

@@ -35,7 +35,7 @@ class Stored:
         return ["e1"]
 
     def search(self, *more: Any, **named: Any) -> dict[str, Any]:
-        return {"results": [HIT], "degraded": []}
+        return {"results": [HIT], "degraded": [], "cut": False}
 
     get_all = recall = search
 

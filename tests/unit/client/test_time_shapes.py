@@ -124,6 +124,36 @@ def test_what_cannot_be_asked_is_refused_before_it_is_sent(verb: Any, error: typ
     assert session.asked == []
 
 
+@pytest.mark.parametrize(
+    ("about", "option", "given"),
+    [
+        ("weight", "at", "2026-01-01T00:00:00Z"),
+        ("weight", "bucket", 7),
+        (str(uuid.UUID(int=1)), "at", "2026-01-01T00:00:00Z"),
+        ("skill:concise_response", "what", "utility"),
+        ("skill:concise_response", "subject", "anna"),
+        ("skill:concise_response", "group_id", "choir"),
+        ("skill:concise_response", "bucket", 7),
+        ("style:verbosity", "what", "confidence"),
+        ("style:verbosity", "project_id", "garden"),
+    ],
+)
+def test_an_option_that_says_nothing_of_what_is_asked_about_is_refused_by_name(about: str, option: str, given: Any) -> None:
+    made, session = verbs()
+    with pytest.raises(InvalidMessage, match=f"^{option} says nothing of {about}"):
+        run(made.trend("ana", about, **{option: given}))
+    if option != "at":
+        with pytest.raises(InvalidMessage, match=option):
+            run(made.predict("ana", about, "2026-01-01T00:00:00Z", **{option: given}))
+    assert session.asked == []
+
+
+def test_the_confidence_of_a_skill_may_be_named() -> None:
+    made, session = verbs(temporal_pb2.TrendAnswer())
+    run(made.trend("ana", "skill:concise_response", what="confidence"))
+    assert session.asked[0].skill_id == "concise_response"
+
+
 @pytest.mark.parametrize("bucket", [True, "3", 1.5, 2**32])
 def test_a_bucket_is_a_whole_number(bucket: object) -> None:
     with pytest.raises(InvalidMessage):
