@@ -91,7 +91,7 @@ class DirectRecall:
         read = before.read or [
             (question, list(self._items(question, names, scopes, one_person)) if question.predicates else [])
             for text in texts
-            for question in (understand(text, grammar, self._tables, as_of_us, request.zone or "UTC"),)
+            for question in (self._question(request, text, grammar, as_of_us),)
         ]
         matching = list(self._matching(among, scopes)) if among else []
         known = frozenset(name.casefold() for name in names)
@@ -113,6 +113,11 @@ class DirectRecall:
             [one.left_over for one in first] if ignored is not None else [], read,
             [text for text, found in zip(texts, told, strict=True) if not found], told, one_person,
         )  # fmt: skip
+
+    def _question(
+        self, request: context_pb2.CandidatesRequest, text: str, grammar: Grammar, as_of_us: int
+    ) -> Question:  # fmt: skip
+        return understand(text, grammar, self._tables, as_of_us, request.zone or "UTC", ahead=not request.as_of_us)
 
     def _with_left_over(
         self, question: Question, told: Iterable[tuple[Held, Memory]], known: Set[str], ignored: Set[str] | None

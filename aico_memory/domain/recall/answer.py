@@ -19,7 +19,7 @@ from aico_memory.domain.recall.groups import Group, Recalled, grouped, kin
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.named import another_thing, noun_score, verb_score
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
-from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.question import Question, moment_of
 from aico_memory.domain.recall.sorts import of_another_sort
 from aico_memory.domain.recall.subjects import (
     is_of_others,
@@ -82,7 +82,7 @@ def recalled(  # noqa: PLR0912
     figures: RecallFigures,
 ) -> Recalled:
     """`recall`, with what is held of what was asked for."""
-    at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
+    at_us = moment_of(question, as_of_us)
     if (day := weekday_asked(question.text, tables.grammars[question.language])) and (
         doings := done_on(day, held, as_of_us, question.language)
     ):
