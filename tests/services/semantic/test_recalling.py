@@ -48,43 +48,6 @@ def test_then_and_now_in_three_languages(memory: Memory, said: Sequence[str], qu
     assert memory.questions == 0, "the wording decides; nobody has to ask the model"
 
 
-@pytest.mark.parametrize(
-    ("said", "now", "ahead", "values"),
-    [
-        (
-            ("I live in Rome.", "I move to Lisbon on 1 December 2028."), "Where do I live?",
-            ("Where will I live on 5 December 2028?", "Where do I live in 2029?", "Where will I live in December?",
-             "Where will I live in three weeks?"),
-            ("Rome", "Lisbon"),
-        ),
-        (
-            ("Ich wohne in Ulm.", "Am 1. Dezember 2028 ziehe ich nach Hof."), "Wo wohne ich?",
-            ("Wo wohne ich am 5. Dezember 2028?", "Wo werde ich im Dezember wohnen?", "Wo wohne ich 2029?"),
-            ("Ulm", "Hof"),
-        ),
-        (
-            ("Bursa'da yaşıyorum.", "1 Aralık 2028'de Bolu'ya taşınıyorum."), "Nerede yaşıyorum?",
-            ("5 Aralık 2028'de nerede yaşayacağım?", "Aralıkta nerede yaşayacağım?"),
-            ("Bursa", "Bolu"),
-        ),
-    ],
-)  # fmt: skip
-def test_a_time_ahead_that_the_question_names_is_the_one_that_is_asked_about(
-    memory: Memory, said: Sequence[str], now: str, ahead: Sequence[str], values: Sequence[str]
-) -> None:
-    for place, text in enumerate(said):
-        memory.say(text, 998.0 + place)
-    assert memory.values(now) == [values[0]]
-    assert [memory.values(one) for one in ahead] == [[values[1]]] * len(ahead)
-    assert memory.values(ahead[0], as_of_us=START + 999 * DAY) == [values[0]], "the request names the time itself"
-
-
-def test_what_is_over_by_the_time_ahead_that_is_named_answers_nothing(memory: Memory) -> None:
-    memory.say("Until 1 December 2028 I work at Bosch.", 999)
-    assert memory.values("Where do I work?") == ["Bosch"]
-    assert memory.values("Where will I work in January 2029?") == []
-
-
 def test_since_when_is_answered_with_the_time_that_was_told(memory: Memory) -> None:
     memory.say("Ich arbeite seit 2019 bei Bosch.", 0)
     memory.say("We have two cats, Tig and Mog.", 1)
