@@ -248,7 +248,8 @@ class Assembling:
             least_confidence=settings.least_confidence,
             historical=historical,
             now_us=self._clock.now_us(),
-            ahead=historical or self._tables.routing.asks_ahead(request.query),
+            # By what was known then it is still asked for what is so now.
+            ahead=plan.historical or bool(request.as_of_us) or self._tables.routing.asks_ahead(request.query),
         )
         items = boosted(items, material.around, settings.boosts)
         # What answers comes first, whatever else is like the question.
