@@ -186,7 +186,7 @@ class Assembling:
         if unguided or (style is not None and styled is None):
             degraded.append(BEHAVIORAL)
         searched = found if plan.candidates else None
-        hot = hot or AtHand()
+        hot = hot or self._hot.last_decided(ticket.scopes)
         page = still_said(page, hot.withdrawn, hot.edited) if page is not None else None
         mood = self._mood(request, page)
         material = material_of(request, plan, settings, searched, hot.items, page, in_mind, mood.valence, guided, styled)
