@@ -70,22 +70,28 @@ def configuration_page() -> str:
         section: Any = field.annotation
         lines += ["", f"## {name}", "", (section.__doc__ or "").strip().splitlines()[0], ""]
         lines += ["| key | default | range | meaning |", "|---|---|---|---|"]
-        lines += list(_rows(section, f"{name}."))
+        lines += list(_rows(section, f"{name}.", _instance(field)))
     return "\n".join([*lines, ""])
 
 
-def _rows(section: type[Section], prefix: str) -> Iterator[str]:
+def _rows(section: type[Section], prefix: str, defaults: Section | None) -> Iterator[str]:
+    """The settings of a section; `defaults`: one as it is where nothing is given, which may differ from others of its type."""
     for name, field in section.model_fields.items():
         kind: Any = field.annotation
+        value = field.get_default(call_default_factory=True) if defaults is None else getattr(defaults, name)
         if isinstance(kind, type) and issubclass(kind, Section):
-            yield from _rows(kind, f"{prefix}{name}.")
+            yield from _rows(kind, f"{prefix}{name}.", value if isinstance(value, Section) else None)
             continue
-        cells = (f"`{prefix}{name}`", _default(field), _range(field), (field.description or "").replace("|", "\\|"))
+        cells = (f"`{prefix}{name}`", _default(value), _range(field), (field.description or "").replace("|", "\\|"))
         yield "| " + " | ".join(cells) + " |"
 
 
-def _default(field: FieldInfo) -> str:
+def _instance(field: FieldInfo) -> Section | None:
     value = field.get_default(call_default_factory=True)
+    return value if isinstance(value, Section) else None
+
+
+def _default(value: Any) -> str:
     if value is PydanticUndefined:
         return "required"
     if isinstance(value, (list, tuple, dict)) and len(str(value)) > 80:

@@ -62,7 +62,9 @@ class FactVerbs:
         project_id: str | None = None,
         zone: str | None = None,
     ) -> Recall:
-        """What answers a question (English, German or Turkish) and was true at `as_of`, None being now.
+        """What answers a question (English, German or Turkish) and was true at `as_of`.
+
+        `as_of` None: at the time that the question names ("in 2019", "next week"), else now.
 
         `{"results": [{"id", "memory", "value", "valid_from", "valid_until", "confidence", "evidence"}], "degraded"}`:
         normally one, several where several hold at once, none where nothing was true then. `value` is the shortest phrase

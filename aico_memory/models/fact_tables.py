@@ -161,6 +161,7 @@ def _grammar(
         templates=content.get("templates") or {},
         tellings=_tellings(tellings) if tellings else None,
         past=re.compile(content["questions"]["past"]) if "past" in content["questions"] else None,
+        future=re.compile(content["questions"]["future"]) if "future" in content["questions"] else None,
         asked=tuple(
             (re.compile(str(wording)), str(plainer)) for wording, plainer in content["questions"].get("rewrites") or ()
         ),

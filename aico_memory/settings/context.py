@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
+from aico_memory.settings.memory_model import KindsSettings
 from aico_memory.settings.section import Section
 
 Merge = Literal["best", "rrf"]
 Expansion = Literal["off", "templates", "model"]
 Understanding = Literal["rules", "model"]
+RELATIONS: Final = frozenset({"supersedes", "contradicts", "causes", "related_to", "same_entity", "elaborates"})
+SUB_TIERS: Final = frozenset({"personal", "observed", "vicarious", "schematic", "procedural", "factual"})
 
 
 class IntentSettings(Section):
@@ -25,6 +29,23 @@ class IntentSettings(Section):
     historical: bool = Field(default=False, description="True: what is no longer true takes part, with the time it was.")
     by_time: bool = Field(default=False, description="True: shown in the order of time.")
 
+    @field_validator("kinds")
+    @classmethod
+    def _kinds_there_are(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        _refuse_unknown(kinds, KindsSettings.model_fields.keys())
+        return kinds
+
+    @field_validator("relations")
+    @classmethod
+    def _relations_there_are(cls, relations: tuple[str, ...]) -> tuple[str, ...]:
+        _refuse_unknown(relations, RELATIONS)
+        return relations
+
+
+def _refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
+    if unknown := sorted(set(names).difference(known)):
+        raise ValueError(f"there is no {unknown[0]!r}; known are {', '.join(sorted(known))}")
+
 
 class IntentsSettings(Section):
     """`context.intents`: one entry an intent."""
@@ -37,6 +58,19 @@ class IntentsSettings(Section):
         default_factory=lambda: IntentSettings(limit=15, kinds=("preference", "correction", "constraint"))
     )
     general: IntentSettings = Field(default_factory=lambda: IntentSettings(limit=15))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_the_intent(cls, given: Any) -> Any:
+        """`temporal: {limit: 12}` changes that figure only."""
+        if not isinstance(given, Mapping):
+            return given
+        filled = dict(given)
+        for intent, figures in given.items():
+            field = cls.model_fields.get(intent)
+            if field is not None and isinstance(figures, Mapping):
+                filled[intent] = {**field.get_default(call_default_factory=True).model_dump(), **figures}
+        return filled
 
 
 class BoostSettings(Section):
@@ -63,6 +97,14 @@ class BoostSettings(Section):
         default_factory=lambda: {"personal": 1.1, "vicarious": 0.9, "schematic": 1.1, "procedural": 1.05},
         description="Factor of items by sub-tier; 1 where it is not named.",
     )
+
+    @field_validator("sub_tiers")
+    @classmethod
+    def _sub_tiers_there_are(cls, factors: dict[str, float]) -> dict[str, float]:
+        _refuse_unknown(factors, SUB_TIERS)
+        if not all(0 <= factor <= 10 for factor in factors.values()):
+            raise ValueError("a factor lies between 0 and 10")
+        return factors
 
 
 class CacheSettings(Section):
@@ -125,7 +167,7 @@ class ContextSettings(Section):
     item_characters: int = Field(
         default=20_000, ge=100, le=1_000_000, description="Longest text of one item of a context; `get` has the whole."
     )
-    max_items: int = Field(default=15, ge=1, le=200, description="Most items of one context, whatever its intent.")
+    max_items: int = Field(default=15, ge=1, le=200, description="Most items of one context; its intent may allow fewer.")
     max_tokens: int = Field(default=800, ge=16, le=100_000, description="Tokens of a context that names no bound.")
     item_share: float = Field(
         default=0.5, gt=0, le=1, description="Largest share of the token budget for one item; a longer text is shortened."

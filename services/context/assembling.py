@@ -14,15 +14,16 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.context.boosting import boosted
 from aico_memory.domain.context.deadlines import total_time
-from aico_memory.domain.context.diversity import Dropped, capped, diversified, eligible, gated, once_each
+from aico_memory.domain.context.diversity import Dropped, eligible, gated
 from aico_memory.domain.context.freshness import Applied
 from aico_memory.domain.context.items import ContextItem
 from aico_memory.domain.context.mood import REQUEST, Mood, Said, mood_of
+from aico_memory.domain.context.placing import placed, silencing
 from aico_memory.domain.context.plan import BEHAVIORAL, MODEL, SEMANTIC, WORKING, Plan
 from aico_memory.domain.formation.claimed_time import zone_of
 from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.language.detection import certain_language
-from aico_memory.domain.retrieval.budget import ELLIPSIS, Count, Fitted, fit
+from aico_memory.domain.retrieval.budget import ELLIPSIS, HOT_SHARE, Count, Fitted, fit
 from aico_memory.errors import NotFound
 from aico_memory.models.token_counter import TokenCounter
 from aico_memory.runtime.courtesy import Courtesy
@@ -100,12 +101,7 @@ class Assembling:
             return Assembled(answer, kept.items)
         plan = self._planning.plan(event, request, watch, self._total(event))
         asked = self._ask(event, request, plan, watch, ticket)
-        started = monotonic()
-        chosen, dropped = self._choose(request, plan, asked.material)
-        watch.note("rank", started)
-        started = monotonic()
-        fitted = self._fit(request, plan, chosen)
-        watch.note("budget", started)
+        fitted, dropped = self._place(request, plan, asked.material, watch)
         answer = self._tell(request, plan, asked, fitted, [*dropped, *fitted.dropped])
         answer.timings.extend(timings(watch, asked.found.timings if asked.found is not None else ()))
         if not asked.degraded and not plan.missed:
@@ -191,7 +187,7 @@ class Assembling:
         if unguided or (style is not None and styled is None):
             degraded.append(BEHAVIORAL)
         searched = found if plan.candidates else None
-        hot = hot or AtHand()
+        hot = hot or self._hot.last_decided(ticket.scopes)
         page = still_said(page, hot.withdrawn, hot.edited) if page is not None else None
         mood = self._mood(request, page)
         material = material_of(request, plan, settings, searched, hot.items, page, in_mind, mood.valence, guided, styled)
@@ -226,6 +222,24 @@ class Assembling:
         share = (left - reserve) * self._settings.embed_share
         return min(share, self._settings.probe_ms) if self._health.missed(MODEL) else share
 
+    def _place(
+        self, request: context_pb2.ContextRequest, plan: Plan, material: Material, watch: Stopwatch
+    ) -> tuple[Fitted, Dropped]:
+        """What fits into the context, and what was left out before."""
+        started = monotonic()
+        chosen, dropped = self._choose(request, plan, material)
+        watch.note("rank", started)
+        started = monotonic()
+        fitted = self._fit(request, plan, chosen)
+        crowded = {id_ for id_, rule in fitted.dropped if rule == HOT_SHARE}
+        if crowded and silencing(chosen, crowded, dropped):
+            left = replace(material, items=[item for item in material.items if item.id not in crowded])
+            chosen, dropped = self._choose(request, plan, left)
+            again = self._fit(request, plan, chosen)
+            fitted = replace(again, dropped=(*((id_, HOT_SHARE) for id_ in sorted(crowded)), *again.dropped))
+        watch.note("budget", started)
+        return fitted, dropped
+
     def _choose(self, request: context_pb2.ContextRequest, plan: Plan, material: Material) -> tuple[list[ContextItem], Dropped]:
         """What stands in the context, best first, and what does not by which rule."""
         settings = self._settings
@@ -235,17 +249,19 @@ class Assembling:
             least_confidence=settings.least_confidence,
             historical=historical,
             now_us=self._clock.now_us(),
-            ahead=historical or self._tables.routing.asks_ahead(request.query),
+            # By what was known then it is still asked for what is so now.
+            ahead=plan.historical or bool(request.as_of_us) or self._tables.routing.asks_ahead(request.query),
         )
         items = boosted(items, material.around, settings.boosts)
         # What answers comes first, whatever else is like the question.
         items.sort(key=lambda item: (not item.answers, -item.score))
         # What is too weak to be told may not take the place of the words it was made of.
         items, weak = gated(items, full=settings.full_score, short=settings.short_score)
-        items, repeated = once_each(items, covered=settings.covered, ignored=self._function_words)
-        items = diversified(items, material.likeness, weight=settings.diversity, most=plan.limit)
-        items, crowded = capped(items, settings.most_of_kind)
-        return items, [*inactive, *repeated, *weak, *crowded]
+        items, outdone = placed(
+            items, material.likeness, covered=settings.covered, ignored=self._function_words, weight=settings.diversity,
+            most=plan.limit, most_of_kind=settings.most_of_kind,
+        )  # fmt: skip
+        return items, [*inactive, *weak, *outdone]
 
     def _fit(self, request: context_pb2.ContextRequest, plan: Plan, items: list[ContextItem]) -> Fitted:
         fitted = self._fitted(request, plan, items, hot_share=self._settings.hot.share)

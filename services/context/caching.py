@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ _NOT_APPLIED = {
         working_pb2.SessionEnded,
     )
 }  # fmt: skip
+_DECIDED_BY = {topic_of(kind).name for kind in (semantic_pb2.InvalidateMemory, semantic_pb2.UpdateMemory)}
+# Deletions and edits that are remembered one by one.
+_DECISIONS = 10_000
 _SAID = tuple(topic_of(kind).name for kind in (working_pb2.Message, working_pb2.Turn, working_pb2.ToolResult))
 
 
@@ -79,6 +83,8 @@ class Watch:
         self._versions = ScopeVersions(_SCOPES)
         self._lock = threading.Lock()
         self._places: dict[str, int] = {}
+        # What people deleted or put into other words: ids of memories with the sequence of what told it last, in its order.
+        self._decided: OrderedDict[bytes, int] = OrderedDict()
         self.gaps = 0
 
     def hear(self, record: StampedRecord) -> None:
@@ -86,13 +92,19 @@ class Watch:
         sequence = record.global_sequence
         remembered, said = record.topic not in _NOT_APPLIED, record.topic in _SAID
         awaited = Applied(sequence if remembered else 0, sequence if said else 0)
+        message = _opened(record)
         with self._lock:
+            for memory_id in _decided(record.topic, message):
+                self._decided[memory_id] = sequence
+                self._decided.move_to_end(memory_id)
+            while len(self._decided) > _DECISIONS:
+                self._decided.popitem(last=False)
             before = self._places.get(record.topic, 0)
             self._places[record.topic] = record.topic_sequence
             if before and record.topic_sequence != before + 1:
                 self.gaps += 1
                 self._versions.moved_everywhere(awaited)
-            scopes = self._scopes_of(record)
+            scopes = self._scopes_of(record, message)
             if scopes:
                 self._versions.moved(scopes, awaited)
             else:
@@ -114,16 +126,15 @@ class Watch:
         named = (f"user:{self._identity.user(user)}", f"group:{group}" * bool(group), f"project:{project}" * bool(project))
         return (*(scope for scope in named if scope), "global:global")
 
-    def _scopes_of(self, record: StampedRecord) -> tuple[str, ...]:
-        if not record.user or record.erased:
+    def decided_since(self, sequence: int) -> frozenset[bytes]:
+        """Memories that were deleted or edited behind this global sequence, as far as it was heard here."""
+        with self._lock:
+            return frozenset(memory_id for memory_id, at in self._decided.items() if at > sequence)
+
+    def _scopes_of(self, record: StampedRecord, message: Any) -> tuple[str, ...]:
+        if message is None:
             return ()
         own = f"user:{self._identity.user(record.user)}"
-        try:
-            # The broker has checked it; here only its scope is of interest.
-            payload = envelope_pb2.Envelope.FromString(record.envelope).payload
-            message: Any = topics()[record.topic].message.FromString(payload)
-        except DecodeError:
-            return ()
         if record.topic == _CHANGED:
             name = envelope_pb2.ScopeKind.Name(message.scope.kind)
             found = f"{name.removeprefix('SCOPE_KIND_').lower()}:{message.scope.id}"
@@ -211,24 +222,45 @@ class AtHand(NamedTuple):
     edited: Mapping[bytes, str] = MappingProxyType({})
 
 
+class _Held(NamedTuple):
+    versions: Versions
+    until_us: int
+    told: AtHand
+    # Global sequence through which long-term memory had applied everything.
+    settled: int
+
+
 class HotTiers:
     """What is at hand whatever is asked, by reader; thread-safe."""
 
-    def __init__(self, seconds: float, most: int, clock: Clock) -> None:
+    def __init__(self, watch: Watch, seconds: float, most: int, clock: Clock) -> None:
+        self._watch = watch
         self._seconds = seconds
         self._most = most
         self._clock = clock
-        self._kept: OrderedDict[tuple[str, ...], tuple[Versions, int, AtHand]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, ...], _Held] = OrderedDict()
         self._lock = threading.Lock()
 
     def at_hand(self, ticket: Ticket) -> AtHand | None:
         """What is at hand of these scopes; None where it is to be asked for."""
         with self._lock:
             found = self._kept.get(ticket.scopes)
-            if found is None or found[0] != ticket.versions or self._clock.now_us() >= found[1]:
+            if found is None or found.versions != ticket.versions or self._clock.now_us() >= found.until_us:
                 return None
             self._kept.move_to_end(ticket.scopes)
-            return found[2]
+            return found.told
+
+    def last_decided(self, scopes: tuple[str, ...]) -> AtHand:
+        """Where long-term memory does not answer: what was deleted or edited by its last word, and heard since. No items.
+
+        Of what was edited since nobody has the words: it counts as deleted.
+        """
+        with self._lock:
+            found = self._kept.get(scopes)
+        told, settled = (found.told, found.settled) if found is not None else (AtHand(), 0)
+        since = self._watch.decided_since(settled)
+        edited = {record_id: text for record_id, text in told.edited.items() if record_id not in since}
+        return AtHand((), since.union(told.withdrawn), edited)
 
     def keep(self, ticket: Ticket, told: AtHand, settled: int, turns_us: int) -> None:
         """Keep what long-term memory answered, unless something was on its way to it; until `turns_us`, where it is not 0."""
@@ -236,10 +268,40 @@ class HotTiers:
             return
         until_us = self._clock.now_us() + round(self._seconds * 1_000_000)
         with self._lock:
-            self._kept[ticket.scopes] = (ticket.versions, min(until_us, turns_us or until_us), told)
+            self._kept[ticket.scopes] = _Held(ticket.versions, min(until_us, turns_us or until_us), told, settled)
             self._kept.move_to_end(ticket.scopes)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
+
+
+def _opened(record: StampedRecord) -> Any:
+    """The message; None of nobody, of somebody whose key was destroyed, or where it does not open."""
+    if not record.user or record.erased:
+        return None
+    try:
+        # The broker has checked it; here only its scope is of interest, and what it decides.
+        payload = envelope_pb2.Envelope.FromString(record.envelope).payload
+        return topics()[record.topic].message.FromString(payload)
+    except DecodeError:
+        return None
+
+
+def _decided(topic: str, message: Any) -> list[bytes]:
+    """Memories that a person deletes or edits, or has."""
+    if message is None:
+        return []
+    if topic in _DECIDED_BY:
+        ids = [message.memory_id]
+    else:
+        ids = list(message.memory_ids) if topic == _CHANGED and message.act in ("delete", "edit") else []
+    found = []
+    for memory_id in ids:
+        try:
+            found.append(uuid.UUID(memory_id).bytes)
+        except ValueError:
+            # Its owner refuses it.
+            continue
+    return found
 
 
 def _names_others(message: object) -> bool:

@@ -78,7 +78,7 @@ def build(ports: Ports) -> ContextHandlers:
     counter = token_counter(ports.settings.models.embedding)
     tables, health, watch = load_reading_tables(ports.home), TierHealth(), Watch(ports.settings.identity)
     answers = Answers(watch, settings.cache, ports.clock)
-    hot = HotTiers(settings.hot.seconds, settings.cache.entries, ports.clock)
+    hot = HotTiers(watch, settings.hot.seconds, settings.cache.entries, ports.clock)
     # Before any question comes: one connection brings both, in the order in which the broker sent them.
     heard = ports.link.subscribe(watched_topics(), watch.hear)
     ports.link.on_connect = watch.forget
@@ -89,5 +89,5 @@ def build(ports: Ports) -> ContextHandlers:
     )
     searching = Searching(ports.link, settings, health, tables, ports.courtesy, answers)
     disclosing = Disclosing(ports.link, settings, searching, counter, health, ports.clock, answers)
-    unified = Unified(ports.link, settings, searching, tables, health)
+    unified = Unified(ports.link, settings, searching, tables, health, watch, hot)
     return ContextHandlers(searching, assembling, disclosing, unified, reports, counter, health, answers, heard)

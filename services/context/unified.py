@@ -21,6 +21,7 @@ from aico_memory.runtime.ports import LinkPort
 from aico_memory.settings.context import ContextSettings
 from services.context import questions
 from services.context.assembling import timings
+from services.context.caching import HotTiers, Watch
 from services.context.material import readable_turns
 from services.context.searching import Searching
 from services.context.tables import ReadingTables
@@ -40,12 +41,15 @@ class Unified:
     """Answers over all layers, and follows the links between them."""
 
     def __init__(
-        self, link: LinkPort, settings: ContextSettings, searching: Searching, tables: ReadingTables, health: TierHealth
-    ) -> None:
+        self, link: LinkPort, settings: ContextSettings, searching: Searching, tables: ReadingTables, health: TierHealth,
+        watch: Watch, hot: HotTiers,
+    ) -> None:  # fmt: skip
         self._link = link
         self._settings = settings
         self._searching = searching
         self._health = health
+        self._watch = watch
+        self._hot = hot
         self._ignored = frozenset().union(*tables.words.function_words.values())
 
     def query(self, event: Event) -> context_pb2.UnifiedResult:
@@ -191,7 +195,7 @@ class Unified:
         self, hits: Sequence[context_pb2.UnifiedHit], request: context_pb2.UnifiedRequest, tiers: Tiers
     ) -> tuple[Sequence[context_pb2.UnifiedHit], bool]:
         """Whether a message's record is there does not depend on its being among what was found; deleted ones go, edited ones
-        say what they say now. With False nobody tells."""
+        say what they say now. With False nobody tells but what was heard of both."""
         if not hits:
             return hits, True
         scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
@@ -200,15 +204,21 @@ class Unified:
         )
         page: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "get", asked, request.user_id))
         records = {record.memory_id: record for record in page.records} if page is not None else {}
+        gone = {memory_id for memory_id, record in records.items() if record.status == "invalid"}
+        # Only edits give a record another version.
+        edited = {memory_id: record.text for memory_id, record in records.items() if record.version > 1}
+        if page is None:
+            places = self._watch.scopes(request.user_id, request.group_id, request.project_id)
+            decided = self._hot.last_decided(places)
+            gone = set(map(_text, decided.withdrawn))
+            edited = {_text(record_id): text for record_id, text in decided.edited.items()}
         for hit in hits:
             for link in hit.links:
                 if not link.present:
                     link.present, link.unknown = link.id in records, page is None
-            # The first link is the record's own; only edits give one another version.
-            record = records.get(hit.links[0].id)
-            if record is not None and record.version > 1:
-                hit.text, hit.score = record.text, self._share(request.query, record.text)
-        gone = {memory_id for memory_id, record in records.items() if record.status == "invalid"}
+            # The first link is the record's own.
+            if (text := edited.get(hit.links[0].id)) is not None:
+                hit.text, hit.score = text, self._share(request.query, text)
         left = [hit for hit in hits if hit.score > 0 and gone.isdisjoint(link.id for link in hit.links)]
         return left, page is not None
 

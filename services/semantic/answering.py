@@ -13,7 +13,7 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import semantic_pb2
 from aico_memory.domain.formation.language import LanguageTable, guess_language
-from aico_memory.domain.memory import RECORD, Evidence, Memory, Scope, View
+from aico_memory.domain.memory import RECORD, Memory, Scope, View
 from aico_memory.domain.retrieval.tokens import query_tokens
 from aico_memory.domain.scopes import subject_for
 from aico_memory.errors import DeadlineExceeded, InvalidMessage, ModelMismatch, NotFound
@@ -26,6 +26,7 @@ from services.semantic.convert import (
     detail_message,
     history_of,
     id_bytes,
+    of_version,
     present_us,
     record_message,
     scopes_of,
@@ -137,7 +138,7 @@ class Answering:
     def records(self, memories: Sequence[Memory]) -> list[semantic_pb2.MemoryRecord]:
         """Memories with their sources."""
         evidence = self._store.evidence([memory.version_of or memory.memory_id for memory in memories])
-        return [record_message(memory, _of_version(memory, evidence)) for memory in memories]
+        return [record_message(memory, of_version(memory, evidence)) for memory in memories]
 
     def _read_records(self, memories: Sequence[Memory], event: Event) -> list[semantic_pb2.MemoryRecord]:
         """Memories with their sources, and items with their reading, as whoever asks knows whom they are about."""
@@ -187,13 +188,6 @@ class Answering:
             wanted *= 2
         found.update((one.key, admitted[one.key]) for one in kept)
         return [(one.key, one.score) for one in kept]
-
-
-def _of_version(memory: Memory, evidence: Mapping[bytes, Sequence[Evidence]]) -> Sequence[Evidence]:
-    if memory.version_of is None:
-        return evidence[memory.memory_id]
-    # An earlier version rests on what was known before the edit.
-    return [one for one in evidence[memory.version_of] if one.at_us < memory.invalidated_at_us]
 
 
 def _first_that_fit(records: Sequence[semantic_pb2.MemoryRecord]) -> Sequence[semantic_pb2.MemoryRecord]:

@@ -25,6 +25,7 @@ from services.semantic.convert import (
     history_of,
     id_bytes,
     id_text,
+    of_version,
     present_us,
     record_message,
     scopes_of,
@@ -159,19 +160,20 @@ class CandidateAnswers:
         wanted = dict.fromkeys(id_bytes(memory_id) for memory_id in request.memory_ids)
         memories = self._store.get(list(wanted), scopes)
         ids = [memory.memory_id for memory in memories]
-        evidence, changes = self._store.evidence(ids), self._store.histories(ids)
+        proofs = self._store.evidence([memory.version_of or memory.memory_id for memory in memories])
+        evidence, changes = [of_version(memory, proofs) for memory in memories], self._store.histories(ids)
         values = {one.memory.memory_id: one for one in self._store.known(ids, scopes)}
         unknown = [id_text(one) for one in wanted.keys() - set(ids)]
         answer, room = context_pb2.Around(settled=settled, unknown=sorted(unknown)), _ANSWER_BYTES
-        for place, memory in enumerate(memories):
-            record = record_message(memory, evidence[memory.memory_id])
+        for place, (memory, sources) in enumerate(zip(memories, evidence, strict=True)):
+            record = record_message(memory, sources)
             reading = values.get(memory.memory_id)
             if reading is not None:
                 record.subject, record.predicate, record.value = reading.subject, reading.predicate, reading.value
-            before, after = self._beside(memory, evidence[memory.memory_id][:1], request.neighbours)
+            before, after = self._beside(memory, sources[:1], request.neighbours)
             one = context_pb2.AroundOne(
                 record=record, before=before[::-1], after=after,
-                changes=history_of(memory, changes[memory.memory_id], evidence[memory.memory_id]),
+                changes=history_of(memory, changes[memory.memory_id], sources),
             )  # fmt: skip
             room -= one.ByteSize()
             if room < 0 and answer.found:
@@ -188,8 +190,8 @@ class CandidateAnswers:
         said_at_us = getattr(source[0], "said_at_us", 0) if source and memory.kind != RECORD else 0
         session = getattr(source[0], "session_id", "") if source and memory.kind != RECORD else ""
         at = replace(memory, said_at_us=said_at_us or memory.said_at_us, session_id=session or memory.session_id)
-        # The message that an item was made of is not beside it.
-        own = {record_of(one.event_id) for one in source}
+        # The message that an item was made of is not beside it, and what a version says now is not beside that.
+        own = {record_of(one.event_id) for one in source} | {memory.version_of}
         before, after = (
             [_neighbour(one) for one in beside if one.memory_id not in own][:limit]
             for beside in self._retrieval.around(at, limit + len(own))

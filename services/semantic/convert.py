@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from aico_memory.clock import Clock
@@ -91,6 +91,13 @@ def record_message(memory: Memory, evidence: Sequence[Evidence]) -> semantic_pb2
         sources=[_source(one) for one in _each_once(evidence) if one.method != REPLAY or is_derived(memory)],
         temporal_type=memory.temporal_type, owner=memory.owner,
     )  # fmt: skip
+
+
+def of_version(memory: Memory, evidence: Mapping[bytes, Sequence[Evidence]]) -> Sequence[Evidence]:
+    """What a memory rests on, of the evidence of each; an earlier version on what was known before the edit."""
+    if memory.version_of is None:
+        return evidence[memory.memory_id]
+    return [one for one in evidence[memory.version_of] if one.at_us < memory.invalidated_at_us]
 
 
 def detail_message(memory: Memory, now_us: int, figures: ImportanceSettings) -> semantic_pb2.MemoryDetail:

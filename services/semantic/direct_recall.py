@@ -20,6 +20,7 @@ from aico_memory.domain.recall.one_person import Names, by_any_name, told_as_one
 from aico_memory.domain.recall.question import Question, understand
 from aico_memory.domain.recall.timeline import Held
 from aico_memory.domain.retrieval.directness import to_tell, untold
+from aico_memory.domain.retrieval.participants import people_named
 from aico_memory.domain.scopes import subjects_in
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.stores.semantic.port import SemanticStore
@@ -91,7 +92,7 @@ class DirectRecall:
         read = before.read or [
             (question, list(self._items(question, names, scopes, one_person)) if question.predicates else [])
             for text in texts
-            for question in (understand(text, grammar, self._tables, as_of_us, request.zone or "UTC"),)
+            for question in (self._question(request, text, grammar, as_of_us),)
         ]
         matching = list(self._matching(among, scopes)) if among else []
         known = frozenset(name.casefold() for name in names)
@@ -114,6 +115,11 @@ class DirectRecall:
             [text for text, found in zip(texts, told, strict=True) if not found], told, one_person,
         )  # fmt: skip
 
+    def _question(
+        self, request: context_pb2.CandidatesRequest, text: str, grammar: Grammar, as_of_us: int
+    ) -> Question:  # fmt: skip
+        return understand(text, grammar, self._tables, as_of_us, request.zone or "UTC", ahead=not request.as_of_us)
+
     def _with_left_over(
         self, question: Question, told: Iterable[tuple[Held, Memory]], known: Set[str], ignored: Set[str] | None
     ) -> Iterator[_Told]:
@@ -126,6 +132,10 @@ class DirectRecall:
                     words[held.predicate] = to_tell(question, held.predicate, self._tables, known, ignored)
                 left = untold(words[held.predicate], held, question.language)
             yield _Told(held, memory, left)
+
+    def people_in(self, question: str, language: str, speakers: Iterable[str]) -> frozenset[str]:
+        """Whom a question in one of the languages of the tables asks about, by folded names; see `people_named`."""
+        return people_named(question, self._tables.grammars[language], speakers)
 
     def texts(self, event_ids: Collection[bytes], scopes: Sequence[Scope]) -> frozenset[bytes]:
         """Those of these messages that are too long for a statement: of a text rules misread more."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import compress
@@ -29,8 +28,6 @@ _SAME_WORDS = 0.8
 _SAME_LENGTH = 2.0
 # Best matches among which an answer to a part of the question answers it all.
 _LEADING = 3
-# A word with a capital that is not the first.
-_NAME = re.compile(r"(?<=\s)[^\W\d_a-z][^\W\d_]+(?:'s)?")
 _Entry = tuple[int, float, Mapping[str, float]]
 _Read = Callable[[Sequence[Memory]], list[semantic_pb2.MemoryRecord]]
 _Records = Mapping[int, semantic_pb2.MemoryRecord]
@@ -141,7 +138,7 @@ class FusedSearch:
         question: str, made: Sequence[semantic_pb2.MemoryRecord],
     ) -> tuple[list[_Entry], list[_Entry]]:  # fmt: skip
         """What answers, and the rest of the entries; the records of the answers are added under keys below zero."""
-        if not recalled.results:
+        if not recalled.results or self._recall is None:
             return [], list(entries)
         known = {ranked.memories[entry[0]].memory_id: entry for entry in entries}
         # Of a question in several parts what is among the first of one of them answers that part.
@@ -152,10 +149,12 @@ class FusedSearch:
         gone: set[int] = set()
         texts = self._texts(recalled, made)
         best = {source.event_id for key, _, _ in entries[:1] for source in records[key].sources}
+        heard = {part for record in (*records.values(), *made) for source in record.sources for part in words(source.name)}
+        people = self._recall.people_in(question, recalled.language, heard)
         answers = zip(recalled.results, recalled.memories, made, recalled.left_over, strict=True)
         for place, (fact, memory, record, left) in enumerate(answers, 1):
             said = {one.event_id for one in record.sources}
-            if _said_by_another(record, question) or (left and not leading & said) or not said - (texts - best):
+            if _said_by_another(record, people) or (left and not leading & said) or not said - (texts - best):
                 continue
             key, score, shares = known.get(memory.memory_id, (-place, 0.0, {}))
             records[key] = record
@@ -166,11 +165,10 @@ class FusedSearch:
         return first, [entry for entry in entries if entry[0] not in gone]
 
 
-def _said_by_another(record: semantic_pb2.MemoryRecord, question: str) -> bool:
-    """Whether the question names people, and not the one whose word this is, nor whom it is about."""
+def _said_by_another(record: semantic_pb2.MemoryRecord, people: Set[str]) -> bool:
+    """Whether somebody is asked about, and not the one whose word this is, nor whom it is about."""
     speakers = {part for source in record.sources for part in words(source.name)}
-    named = {word.casefold().removesuffix("'s") for word in _NAME.findall(question)}
-    return bool(speakers and named) and not named & (speakers | set(words(record.subject)) | set(words(record.text)))
+    return bool(speakers and people) and not people & (speakers | set(words(record.subject)) | set(words(record.text)))
 
 
 def said_again(question: str, records: _Records) -> frozenset[int]:

@@ -89,7 +89,7 @@ class Recalling:
         if grammar is None:
             return context_pb2.RecallResult()
         zone = _zone(request.zone)
-        question = understand(asked, grammar, self._tables, as_of_us, zone)
+        question = understand(asked, grammar, self._tables, as_of_us, zone, ahead=not request.as_of_us)
         likeness = _Likeness(self._link, self._store, asked, self._settings)
         one_person = merged_names(self._store, scopes, known_us)
         by_names = {scope: by_any_name(question, one_person.get(scope, ())) for scope in scopes}

@@ -19,9 +19,9 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.wording import trim
 from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.choosing import KNOWN
-from aico_memory.domain.recall.deciding import by_rules, moment_of, ruled_of
+from aico_memory.domain.recall.deciding import by_rules, ruled_of
 from aico_memory.domain.recall.mirrored import Utterance
-from aico_memory.domain.recall.question import understand
+from aico_memory.domain.recall.question import moment_of, understand
 from aico_memory.domain.recall.reading.passage import Passage, passage_of
 from aico_memory.domain.recall.reading.picking import spans
 from aico_memory.domain.recall.slots import slot_of

@@ -12,6 +12,8 @@ from aico_memory.domain.context.matching import folded_words, word_stems
 # Kinds that speak of what is ahead by nature.
 _AHEAD = frozenset({"plan", "task_state"})
 Dropped = list[tuple[str, str]]
+# The rule by which words give way to what was made of them.
+SAID_BY_ITEM = "said_by_item"
 # Items that compete for a place, for each place.
 POOL = 2
 # Cosine (or a stand-in) of two items, −1..1.
@@ -190,7 +192,7 @@ def _repeated(items: Sequence[ContextItem], covered: float, ignored: Set[str]) -
                                        *(word_stems(one.text, ignored) for one in made))), key=len,
         )  # fmt: skip
         if words and len(told) / len(words) >= covered:
-            gone[record.id] = "said_by_item"
+            gone[record.id] = SAID_BY_ITEM
             continue
         for one in made:
             own = word_stems(one.text, ignored)

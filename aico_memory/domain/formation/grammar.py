@@ -121,8 +121,9 @@ class Grammar:
     anything: re.Pattern[str] | None = None
     # A question for what one does at some time.
     doing: re.Pattern[str] | None = None
-    # A question in the past tense.
+    # A question in the past tense, and one for what is to come.
     past: re.Pattern[str] | None = None
+    future: re.Pattern[str] | None = None
     # children -> son, daughter, child: nouns of many relations at once
     collectives: Mapping[str, frozenset[str]] = field(default_factory=dict)
     # mum -> mother

@@ -11,7 +11,7 @@ from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.standing import COUNT
 from aico_memory.domain.memory import OPEN
-from aico_memory.domain.recall.beside import beside_named
+from aico_memory.domain.recall.beside import by_value_named
 from aico_memory.domain.recall.broader import answered_broadly, falls_back, says_nothing
 from aico_memory.domain.recall.called import asks_only_a_name
 from aico_memory.domain.recall.doings import liked_to_do, still_done, uncontradicted
@@ -19,7 +19,7 @@ from aico_memory.domain.recall.groups import Group, Recalled, grouped, kin
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.named import another_thing, noun_score, verb_score
 from aico_memory.domain.recall.on_days import done_on, weekday_asked
-from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.question import Question, moment_of
 from aico_memory.domain.recall.sorts import of_another_sort
 from aico_memory.domain.recall.subjects import (
     is_of_others,
@@ -82,7 +82,7 @@ def recalled(  # noqa: PLR0912
     figures: RecallFigures,
 ) -> Recalled:
     """`recall`, with what is held of what was asked for."""
-    at_us = as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
+    at_us = moment_of(question, as_of_us)
     if (day := weekday_asked(question.text, tables.grammars[question.language])) and (
         doings := done_on(day, held, as_of_us, question.language)
     ):
@@ -114,8 +114,8 @@ def recalled(  # noqa: PLR0912
     best = _best(groups, question, about, tables, similarity, figures)
     if best is None:
         return Recalled([])
-    if (beside := beside_named(best, question, at_us)) is not None:
-        return Recalled(beside, best.held)
+    if (named := by_value_named(best, question, at_us)) is not None:
+        return Recalled(named, best.held)
     if question.former and question.at_us == OPEN:
         return Recalled(_former(best, at_us), best.held)
     if (known := tables.predicates.get(best.predicate)) and known.planned:

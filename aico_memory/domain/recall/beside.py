@@ -1,11 +1,36 @@
-"""What was before or after a value that the question names: "Where did I live before Bath?"."""
+"""What a value that the question names leads to: "Where did I live before Bath?", "When did I live in Bath?"."""
 
 from __future__ import annotations
 
 from aico_memory.domain.recall.groups import Group
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.since import SINCE, UNTIL
 from aico_memory.domain.recall.timeline import THINGS, Held, at
+from aico_memory.domain.recall.yes_no import names
+
+# What a question asks for that wants the time of the value it names.
+_OF_TIME = frozenset({"when", SINCE, UNTIL})
+
+
+def by_value_named(group: Group, question: Question, at_us: int) -> list[Held] | None:
+    """What stood beside the value that the question names, or that value itself where its time is asked for.
+
+    None: the question names no value of the group, or for another reason.
+    """
+    beside = beside_named(group, question, at_us)
+    return when_named(group, question, at_us) if beside is None else beside
+
+
+def when_named(group: Group, question: Question, at_us: int) -> list[Held] | None:
+    """The named value, though another one may hold at `at_us`: the stretch of then, else the newest that was known then."""
+    if question.asks not in _OF_TIME or question.yes_no or group.predicate in THINGS:
+        return None
+    named = [one for one in group.held if one.fact.single_valued and not one.invalid and names(one, question)]
+    if not named:
+        return None
+    known = [one for one in named if min(one.from_us, one.statement.said_at_us) <= at_us]
+    return at(named, at_us) or sorted(known, key=lambda one: (one.from_us, one.until_us))[-1:]
 
 
 def beside_named(group: Group, question: Question, at_us: int) -> list[Held] | None:

@@ -9,13 +9,12 @@ from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in
-from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value, says_the_contrary
 from aico_memory.domain.recall.days_apart import facts_apart, words_apart
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.mirrored import Mirrored, Utterance
-from aico_memory.domain.recall.question import Question
+from aico_memory.domain.recall.question import Question, moment_of
 from aico_memory.domain.recall.reading.ending import interval_of, with_end
 from aico_memory.domain.recall.reading.marks import CORRECTS
 from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, asks_of, passage_of
@@ -172,11 +171,6 @@ def _believed(told: Answer, ruled: Answer, chances: Mapping[str, float], margin:
         told.chance = chances[READ]
         return told
     return Answer() if ruled.values and silence > chances[RULES] + margin else ruled
-
-
-def moment_of(question: Question, as_of_us: int) -> int:
-    """The moment that is asked about."""
-    return as_of_us if question.at_us == OPEN else min(question.at_us, as_of_us)
 
 
 def _same(picked: Sequence[Picked], ruled: Answer, grammar: Grammar) -> bool:

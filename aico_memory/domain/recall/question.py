@@ -18,6 +18,8 @@ from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.thesaurus import meant_by
 
 _GENITIVE = re.compile(r"[A-ZÄÖÜ]\w+[aeio]s")
+# A day on which the clocks change, and a little.
+_ONE_DAY = 26 * 3_600_000_000
 # How strongly a noun speaks for the predicate that it names.
 _NAMED = 1.2
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -59,10 +61,14 @@ class Question:
     contrary: frozenset[str] = frozenset()
     # It asks for what is not so ("what don't I eat?").
     denied: bool = False
+    # The time it names may lie behind the one for which it is asked.
+    ahead: bool = False
 
 
-def understand(question: str, grammar: Grammar, tables: FormationTables, asked_at_us: int, zone: str) -> Question:
-    """The question under one language's tables."""
+def understand(
+    question: str, grammar: Grammar, tables: FormationTables, asked_at_us: int, zone: str, *, ahead: bool = False
+) -> Question:
+    """The question under one language's tables. `ahead`: the time it names may lie behind the one for which it is asked."""
     text = _plainly(squeeze(even(question)), grammar)
     lowered = lower_in(text, grammar.code)
     words = [match.group() for match in _WORD.finditer(text)]
@@ -117,21 +123,38 @@ def understand(question: str, grammar: Grammar, tables: FormationTables, asked_a
         told |= {stem for word in said for part in parts_of(word, grammar) if part for stem in stems(part, grammar.code)}
         # "Leas Schuhgröße": a stemmer does not take the s from behind a vowel.
         told |= {stem for word in words if _GENITIVE.fullmatch(word) for stem in stems(word[:-1], grammar.code)}
-    at_us = OPEN
-    times = find_times(lowered, grammar.calendar, grammar.code, asked_at_us, zone)
-    if times and times[0].kind in ("at", "ago"):
-        span = times[0].bounds(past=True)
-        at_us = span[1] - 1 if span[1] - span[0] <= 26 * 3_600_000_000 else (span[0] + span[1]) // 2
+    past = bool(grammar.past and grammar.past.search(lowered))
     return Question(
         text=text, language=grammar.code, words=frozenset(said), stems=told, others=others,
         meant=told | {stem for other in others for stem in stems(other, grammar.code)}, asks=asks, predicates=predicates,
-        naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)), at_us=at_us,  # noqa: E501
+        naming=bool(grammar.naming and grammar.naming.search(lowered)), former=bool(grammar.former and grammar.former.search(lowered)),  # noqa: E501
+        at_us=_time_named(lowered, grammar, asked_at_us, zone, past), ahead=ahead,
         relations=relations, names=names,
-        past=bool(grammar.past and grammar.past.search(lowered)), before=_what(grammar.before, lowered),
+        past=past, before=_what(grammar.before, lowered),
         after=_what(grammar.after, lowered), contrary=_contrary(predicates, tables) | of_traits,
         denied=is_denied([lower_in(word, grammar.code) for word in text.strip(" ?.!").split()], text, grammar),
         yes_no=bool(grammar.yes_no and grammar.yes_no.search(lowered) and not (grammar.anything and grammar.anything.search(lowered))),  # noqa: E501
     )  # fmt: skip
+
+
+def moment_of(question: Question, as_of_us: int) -> int:
+    """The moment that is asked about."""
+    if question.at_us == OPEN:
+        return as_of_us
+    return question.at_us if question.ahead else min(question.at_us, as_of_us)
+
+
+def _time_named(lowered: str, grammar: Grammar, asked_at_us: int, zone: str, past: bool) -> int:
+    """The last moment of the day that the question names, the middle of a longer time; OPEN where it names none.
+
+    What may be over or to come ("in June") is over, except where the question asks for what is to come.
+    """
+    times = find_times(lowered, grammar.calendar, grammar.code, asked_at_us, zone)
+    if not times or times[0].kind not in ("at", "ago", "ahead"):
+        return OPEN
+    to_come = not past and grammar.future is not None and grammar.future.search(lowered) is not None
+    span = times[0].bounds(past=not to_come)
+    return span[1] - 1 if span[1] - span[0] <= _ONE_DAY else (span[0] + span[1]) // 2
 
 
 def _named_by_what_has_it(

@@ -11,6 +11,8 @@ from aico_memory.domain.context.items import FULL, SHORT, ContextItem, changed
 from aico_memory.domain.retrieval.formatting import format_block, format_line
 
 ELLIPSIS = "…"
+# The rule by which what is hot is left out.
+HOT_SHARE = "hot_share"
 # Tokens of text that a shortened item keeps at least: fewer say nothing.
 LEAST_TEXT = 24
 # Letters for each token there may be: beyond that a text is cut before its tokens are counted, which takes time.
@@ -69,7 +71,7 @@ def fit(
             # To be hot as well costs no match its place among the others.
             if item.score < least_score:
                 left_out.add(at)
-                dropped.append((item.id, "hot_share"))
+                dropped.append((item.id, HOT_SHARE))
             continue
         room -= sizes[item.id]
         if len(held) < places:

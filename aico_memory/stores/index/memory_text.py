@@ -81,38 +81,35 @@ class InMemoryText:
         # Scopes that are being read, with what changed meanwhile.
         self._loading: dict[Scope, set[int]] = {}
         self._guards: dict[Scope, Lock] = {}
-        # Questions that wait for a scope.
+        # Questions that wait for a scope, or look at it.
         self._awaited: Counter[Scope] = Counter()
         self._loads = 0
 
     def read(self, scopes: Sequence[Scope], look: Callable[[Sequence[ScopeText]], _Found]) -> _Found:
         """What `look` finds in these scopes, up to date; nobody changes them meanwhile."""
         wanted = list(dict.fromkeys(scopes))
-        while True:
-            for scope in wanted:
-                if scope not in self._scopes:
-                    self._load_for_question(scope)
-            with self._lock:
-                self._catch_up()
-                texts = [self._scopes[scope] for scope in wanted if scope in self._scopes]
-                # Another question may have pushed one out meanwhile.
-                if len(texts) == len(wanted):
-                    for scope in wanted:
-                        self._scopes.move_to_end(scope)
-                    found = look(texts)
-                    self._keep_bound(len(wanted))
-                    return found
-
-    def _load_for_question(self, scope: Scope) -> None:
         with self._lock:
-            self._awaited[scope] += 1
+            self._awaited.update(wanted)
         try:
-            self._load(scope)
+            while True:
+                for scope in wanted:
+                    if scope not in self._scopes:
+                        self._load(scope)
+                with self._lock:
+                    self._catch_up()
+                    texts = [self._scopes[scope] for scope in wanted if scope in self._scopes]
+                    # One may have been dropped meanwhile.
+                    if len(texts) == len(wanted):
+                        for scope in wanted:
+                            self._scopes.move_to_end(scope)
+                        found = look(texts)
+                        self._keep_bound(wanted)
+                        return found
         finally:
             with self._lock:
-                self._awaited[scope] -= 1
-                if not self._awaited[scope]:
-                    del self._awaited[scope]
+                self._awaited.subtract(wanted)
+                # Those that nobody waits for any more.
+                self._awaited = +self._awaited
 
     def prepare(self, scope: Scope, rest: Callable[[], None]) -> bool:
         """Read a scope that nobody has asked for yet, while there is room; whether there was.
@@ -125,7 +122,7 @@ class InMemoryText:
         return True
 
     def awaited(self, scope: Scope) -> bool:
-        """Whether a question waits until this scope has been read."""
+        """Whether a question waits until this scope has been read, or looks at it."""
         return self._awaited[scope] > 0
 
     def catch_up(self) -> None:
@@ -188,7 +185,7 @@ class InMemoryText:
                 self._scopes[scope] = text
                 self._weigh(scope)
                 self._loads += 1
-                self._keep_bound(1)
+                self._keep_bound([scope])
 
     def verify(self) -> list[str]:
         """Which scopes differ from the truth in number, in words; they are read again."""
@@ -227,8 +224,11 @@ class InMemoryText:
         if text is not None:
             self._sizes[scope] = size
 
-    def _keep_bound(self, asked: int) -> None:
-        # Those of this question stay, however large they are.
-        while len(self._scopes) > asked and self._total > self._bound:
-            scope, _ = self._scopes.popitem(last=False)
-            self._weigh(scope)
+    def _keep_bound(self, kept: Sequence[Scope]) -> None:
+        """Push out what was asked longest ago; under the lock. Scopes that a question waits for stay, however large."""
+        for scope in list(self._scopes) if self._total > self._bound else ():
+            if scope not in kept and not self.awaited(scope):
+                del self._scopes[scope]
+                self._weigh(scope)
+            if self._total <= self._bound:
+                return

@@ -181,6 +181,26 @@ def test_in_a_talk_of_several_a_fact_of_one_answers_no_question_about_the_other(
     assert shelf.found("Where does Bea live?")[0] == ["User lives in Leeds"]
 
 
+@pytest.mark.parametrize(
+    ("said", "question", "value"),
+    [
+        ("Ich arbeite bei Siemens.", "Bei welcher Firma arbeite ich?", "Siemens"),
+        ("Ich wohne in Ulm.", "In welcher Stadt wohne ich?", "Ulm"),
+        ("Ich bin allergisch gegen Soja.", "Welche Allergien habe ich?", "Soja"),
+        ("Ich bin allergisch gegen Soja.", "Welche Allergien hat Bea?", "Soja"),
+        ("I live in Leeds.", "Hey Max, where do I live?", "Leeds"),
+        ("I live in Leeds.", "Where do I live in Great Britain?", "Leeds"),
+    ],
+)
+def test_a_capital_is_nobody_where_nouns_have_it_or_the_question_is_of_whoever_asks(
+    shelf: Shelf, said: str, question: str, value: str
+) -> None:
+    shelf.say(said, 0, name="Bea")
+    answers, _ = shelf.found(question)
+    assert len(answers) == 1
+    assert value in answers[0]
+
+
 def test_what_answers_any_part_of_a_compound_question_comes_first(shelf: Shelf) -> None:
     shelf.say("I live in Leeds.", 0)
     shelf.say("I work at Acme.", 1)

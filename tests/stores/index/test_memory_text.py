@@ -61,6 +61,7 @@ class Truth:
         self.noted: list[Change] = []
         self.shut: set[int] = set()
         self.read = 0
+        self.most_reads = 1_000_000
 
     def write(self, key: int, memory: Memory) -> None:
         self.kept[key] = memory
@@ -74,6 +75,7 @@ class Truth:
 
     def memories(self, scope: Scope, after: int, limit: int) -> list[tuple[int, Memory]]:
         self.read += 1
+        assert self.read <= self.most_reads, "read again and again"
         found = [(key, one) for key, one in sorted(self.kept.items()) if key > after and one.scope == scope]
         return [entry for entry in found if entry[0] not in self.shut][:limit]
 

@@ -83,3 +83,11 @@ def test_nothing_is_answered_before_anything_was_true(tables: FormationTables) -
 def test_what_one_used_to_do_is_asked_for_by_its_words(tables: FormationTables) -> None:
     story = ["I live in Leeds.", "I moved to Bath."]
     assert ask(tables, story, "Where did I use to live?", 15) == ["Leeds"]
+
+
+def test_when_and_until_when_something_held_is_asked_of_that_alone(tables: FormationTables) -> None:
+    story = ["I live in Rome.", "I live in Oslo now.", "I live in Rome again."]
+    for asked in ("When did I live in Rome?", "Until when did I live in Rome?", "Since when do I live in Rome?"):
+        assert ask(tables, story, asked, 15) == ["Rome"]
+    assert ask(tables, story, "When did I live in Oslo?", 25) == ["Oslo"]
+    assert ask(tables, story, "When did I live in Oslo?", 5) == [], "nobody knew of it yet"
