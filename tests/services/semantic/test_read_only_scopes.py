@@ -25,7 +25,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
 
 def stop(worker: Worker, on: bool = True) -> None:
     command = write_path_pb2.PolicyChange(action="read_only", read_only=on)
-    assert worker.answered(command).effective.read_only is on
+    assert worker.answered(command, user="").effective.read_only is on
 
 
 def id_of(worker: Worker, value: str) -> str:
