@@ -164,7 +164,7 @@ def _contrast(speech: Speech, grammar: Grammar) -> None:
             return
         speech.contrasted = not speech.act
         speech.act = speech.act or "correct"
-        if len(before.split()) <= 1:
+        if len(before.split()) <= 1 and not _tells_what_happened(new, grammar):
             speech.elliptic = new
         return
 

@@ -14,6 +14,7 @@ from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.naming import object_key
 from aico_memory.domain.formation.prompting import AnsweredFact, Told
+from aico_memory.domain.formation.tricks import unmasked
 from aico_memory.domain.formation.wording import even, lower_in, sentences, squeeze
 from aico_memory.domain.memory import OPEN
 
@@ -93,9 +94,10 @@ def grounded(claim: AnsweredFact, ground: Ground) -> FormedFact | Refused:
 
 
 def _instructs(claim: AnsweredFact, ground: Ground) -> Refused | None:
-    parts = " \n ".join((claim.subject, claim.predicate, claim.value, claim.text, claim.corrected or "")).lower()
+    told = (claim.subject, claim.predicate, claim.value, claim.text, claim.corrected or "")
+    parts = [part for text in told for part in unmasked(even(text))]
     marks = [mark for signals in ground.tables.signals.values() for mark in (*signals.injection, *signals.system)]
-    if any(mark.search(parts) for mark in marks):
+    if any(mark.search(part) for part in parts for mark in marks):
         return Refused("instruction", "The fact gives instructions to a machine", "")
     return None
 

@@ -110,7 +110,8 @@ def judge(  # noqa: PLR0912, PLR0915
     if speech.act == "retract":
         act = "assert"
     elif speech.act == "correct" and not validity.over:
-        changes = sudden or frame.begun or speech.changed or any(frame.times)
+        # "Actually I moved to Bergen, not Oslo" tells what it corrects, and that it never was so.
+        changes = speech.changed or (not speech.corrected and (sudden or frame.begun or any(frame.times)))
         # "Scratch that, it's on Thursdays now": what stood before was true of its time.
         since_now = any(mark.search(lower_in(speech.text, grammar.code)) for mark in grammar.marks["by_now"])
         # "Actually the cat's name is Figo" names the one that was named wrongly.

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from aico_memory.domain.formation.tricks import unmasked
 from aico_memory.domain.formation.wording import even, lower_in, readable
 from aico_memory.settings.write_path import ObserveSettings
 
@@ -63,14 +64,14 @@ class Emotion:
 def filters_of(text: str, signals: Mapping[str, Signals], figures: ObserveSettings = DEFAULTS) -> tuple[str, ...]:
     """Names of the filters that match, in the order in which they are tried."""
     plain = even(readable(text))
-    lowered = plain.lower()
+    seen = unmasked(plain)
     found = []
     if not _length_is_fit(text, figures):
         found.append("length")
     every = signals.values()
-    if any(mark.search(lowered) for one in every for mark in one.system):
+    if any(mark.search(text) for text in seen for one in every for mark in one.system):
         found.append("system_content")
-    if any(mark.search(lowered) for one in every for mark in one.injection):
+    if any(mark.search(text) for text in seen for one in every for mark in one.injection):
         found.append("prompt_injection")
     if _XML_BLOCK.search(plain) or len(_TAG.findall(plain)) >= 2:
         found.append("xml_block")

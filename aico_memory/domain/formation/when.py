@@ -5,13 +5,13 @@ clock. Calendar dates are read by `dateparser`; weekdays, months and named spans
 calendar arithmetic here, because the library gives one moment where an interval is needed.
 
 "Until" a day includes that day (until Friday ends when Friday ends); "until" a longer span ends
-where the span begins (until March ends with February). "Since" a span starts where it starts.
+where the span begins (until March ends with February; what is still so in March ends with March). "Since" a span starts
+where it starts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import lru_cache
@@ -22,6 +22,7 @@ from dateutil.easter import easter
 from dateutil.relativedelta import relativedelta
 
 from aico_memory.domain.formation.grammar import Calendar
+from aico_memory.domain.formation.time_forms import expressions
 from aico_memory.domain.memory import OPEN
 
 # "the 20th", "20."
@@ -29,10 +30,8 @@ _DAY_ALONE = re.compile(r"(?:the )?(\d{1,2})(?:\.|st|nd|rd|th)")
 # What recurs: it has neither beginning nor end.
 HABIT = "habit"
 DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
-_EDGES = ("end_words", "start_words", "middle_words")
 # Months of a season.
 _SEASON = 3
-_KINDS = ("since", "from", "until", "held", "lasting", "ago", "ahead", "at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def find_times(lowered: str, calendar: Calendar, language: str, said_at_us: int,
         return []
     said = from_us(said_at_us, zone)
     found: list[TimePhrase] = []
-    for kind, expression in _expressions(language, _frozen(calendar)):
+    for kind, expression in expressions(calendar):
         for match in expression.finditer(lowered):
             if any(match.start() < other.end and other.start < match.end() for other in found):
                 continue
@@ -113,11 +112,17 @@ def _resolved(kind: str, match: re.Match[str], calendar: Calendar, language: str
     if kind == "from":
         return TimePhrase(match.start(), match.end(), kind, match.group(), (past[0], OPEN), (future[0], OPEN))
     if kind == "until":
-        ends = tuple(
-            (0, span[1] if span[1] - span[0] <= 26 * 3_600_000_000 or parts.get("edge") else span[0]) for span in (past, future)
-        )
-        return TimePhrase(match.start(), match.end(), kind, match.group(), ends[0], ends[1])
+        edge = bool(parts.get("edge"))
+        # Who is there "until May" in May stays to its end.
+        running = future[0] <= now < future[1]
+        ends = _end_named(past, edge), _end_named(future, edge or running)
+        return TimePhrase(match.start(), match.end(), kind, match.group(), (0, ends[0]), (0, ends[1]))
     return TimePhrase(match.start(), match.end(), kind, match.group(), past, future)
+
+
+def _end_named(span: tuple[int, int], through: bool) -> int:
+    """Where what lasts until a span ends: with a day and with what is told to be gone `through`, else where it begins."""
+    return span[1] if through or span[1] - span[0] <= 26 * 3_600_000_000 else span[0]
 
 
 def _date(
@@ -288,59 +293,3 @@ def _day_of_month(day: int, base: datetime, past: bool) -> datetime | None:
         if (found.date() <= base.date()) if past else (found.date() >= base.date()):
             return found
     return None
-
-
-def _frozen(calendar: Calendar) -> _ByIdentity:
-    return _ByIdentity(calendar)
-
-
-class _ByIdentity:
-    """A calendar as a cache key: there is one a language, made once."""
-
-    __slots__ = ("calendar",)
-
-    def __init__(self, calendar: Calendar) -> None:
-        self.calendar = calendar
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and self.calendar is other.calendar
-
-    def __hash__(self) -> int:
-        return id(self.calendar)
-
-
-@lru_cache(maxsize=32)
-def _expressions(language: str, frozen: _ByIdentity) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple(_compiled(frozen.calendar))
-
-
-def _compiled(calendar: Calendar) -> Iterator[tuple[str, re.Pattern[str]]]:
-    def words(group: object) -> str:
-        return "|".join(sorted(map(re.escape, group), key=len, reverse=True))  # type: ignore[call-overload]
-
-    month = f"(?:{words(calendar.months)})"
-    exact = [r"\d{4}-\d{2}-\d{2}", r"\d{1,2}[./]\d{1,2}[./]\d{4}", r"\d{1,2}\.\d{1,2}\.(?!\d)"]
-    exact += [form.replace("{month}", month) for form in calendar.forms.get("exact", ())]
-    step = f"(?:(?P<step_%s>{words(calendar.steps)}) )"
-    edges = [word for group in _EDGES for word in calendar.forms.get(group, ())]
-    opening = f"(?:(?P<edge>{words(edges)}){calendar.forms['edge'][0]})?" if "edge" in calendar.forms else ""
-    # A season alone is no date ("summer house"): it is named by its step, or by the words around it in a form of its own.
-    seasons = f"|{step % 'season'}(?P<season>{words(calendar.seasons)})" if calendar.seasons else ""
-    date = (
-        f"{opening}(?:(?P<exact>{'|'.join(exact)})|(?P<day>{words(calendar.days)})"
-        f"|{step % 'day'}?(?P<weekday>{words(calendar.weekdays)})"
-        f"|{step % 'month'}?(?P<month>{words(calendar.months)})(?: (?P<year_of>(?:19|20)\\d\\d))?"
-        f"{seasons}"
-        f"|{step % 'unit'}(?P<unit>{words(calendar.units)})"
-        f"|(?P<weekend>{words([word for word, unit in calendar.units.items() if unit == 'weekend'])})"
-        f"|(?P<bare>{words(calendar.units)})"
-        r"|(?P<year>(?:19|20)\d\d))"
-    )
-    for kind in _KINDS:
-        for form in calendar.forms.get(kind, ()):
-            body = form.replace("{d}", date).replace("{n}", rf"(?P<n>\d+|{words(calendar.numbers)})")
-            body = body.replace("{u}", f"(?P<u>{words(calendar.units)})").replace(
-                "{s}", f"(?P<season>{words(calendar.seasons)})"
-            )
-            body = body.replace("{h}", f"(?P<holiday>{words(calendar.holidays)})")
-            yield kind, re.compile(rf"(?<![\w']){body}(?![\w])")

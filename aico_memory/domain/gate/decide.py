@@ -135,6 +135,8 @@ def _judge(
         echo = _echo(new, compared, thresholds)
         if echo is not None:
             return echo
+    if new.fact.act == "assert" and new.fact.valid_from_us >= new.fact.valid_until_us:
+        return Decision("SKIP", "empty_validity", "By its own words it was over before it began")
     compared = [one for one in compared if _may_be_about(new, one.neighbour.known)]
     closest = max(compared, key=_rank, default=None)
     if new.fact.act in CLOSING:

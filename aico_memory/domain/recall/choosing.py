@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.grammar import Grammar
@@ -61,7 +62,8 @@ def _is_better(
     if len(answered) > len(values) and _within(values, answered, question.language):
         # Facts gather what was said one after the other; where one is asked for, it is the last.
         newest = max(one.statement.said_at_us for one in facts.answer)
-        return slot.single and len(values) == 1 and mirror[0].utterance.said_at_us >= newest
+        last = bool(grammar.words["now"] & question.words) or not stand_together(facts.answer, question)
+        return slot.single and last and len(values) == 1 and mirror[0].utterance.said_at_us >= newest
     if len(answered) >= len(values) == 1 and _within(values, [" ".join(answered)], question.language):
         return False
     several = (
@@ -96,6 +98,15 @@ def _is_better(
         for value in values
     )
     return said > newest and not read
+
+
+def stand_together(facts: Sequence[Held], question: Question) -> bool:
+    """Whether several facts all answer: of one predicate that the question means and that may have several values."""
+    if len({(one.subject, one.predicate) for one in facts}) != 1:
+        return False
+    first = facts[0]
+    meant = question.predicates.get(first.predicate, 0.0) >= KNOWN or first.predicate.startswith(ATTRIBUTE)
+    return meant and len(facts) > 1 and not first.fact.single_valued
 
 
 def _within(few: Sequence[str], many: Sequence[str], language: str) -> bool:

@@ -9,7 +9,7 @@ from aico_memory.domain.formation.attributes import ATTRIBUTE
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.wording import lower_in
-from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value, says_the_contrary
+from aico_memory.domain.recall.choosing import KNOWN, by_wording, same_value, says_the_contrary, stand_together
 from aico_memory.domain.recall.days_apart import facts_apart, words_apart
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.matching import stems
@@ -123,7 +123,7 @@ def weigh(
         return Weighed(ruled)
     reading = read(passage)
     picked = pick_values(passage, reading.runs, grammar)
-    if _same(picked, ruled, grammar):
+    if _same(picked, ruled, grammar) or _leaves_some_out(picked, ruled, question, slot, grammar):
         return Weighed(ruled)
     told, unbegun = _told(picked, passage, ruled, held, slot, question, grammar, at_us)
     listed = any(not one.fact.single_valued for one in ruled.facts)
@@ -136,6 +136,20 @@ def weigh(
     over = features.get(DENIED) or taken_back(picked, passage) or _stopped(picked, passage, question, grammar)
     over = over or _is_whom_it_is_about(picked, held, question, grammar)
     return Weighed(ruled, Answer() if over else told, features)
+
+
+def _leaves_some_out(
+    picked: Sequence[Picked], ruled: Answer, question: Question, slot: Slot | None, grammar: Grammar
+) -> bool:  # fmt: skip
+    """Whether a part was read of what the rules answer with, and all of that holds side by side.
+
+    A sort of thing that no predicate is named by ("which drinks do I like?") may leave out what is of another.
+    """
+    if not picked or len(picked) >= len(ruled.facts) or ruled.words or not stand_together(ruled.facts, question):
+        return False
+    if slot is not None and any(low not in grammar.words["known_nouns"] for low in slot.optional):
+        return False
+    return all(any(same_value(one.value, value, grammar) for value in ruled.values) for one in picked)
 
 
 def _is_whom_it_is_about(picked: Sequence[Picked], held: Sequence[Held], question: Question, grammar: Grammar) -> bool:

@@ -31,6 +31,13 @@ def test_a_statement_makes_one_item_that_rests_on_its_message_and_is_announced(w
     assert item.memory.text in worker.found("where do I live", filters=semantic_pb2.SearchFilters(kinds=["profile"]))["vector"]
 
 
+def test_what_was_over_before_it_began_makes_no_item_and_explain_tells_the_rule(worker):
+    worker.say("I'm staying in Lisbon until 2001.")
+    assert not items(worker)
+    (told,) = worker.handlers.state.explanations([ADA], 0, OPEN, 99)
+    assert [(one.action, one.rule, one.written) for one in told.outcomes] == [("SKIP", "empty_validity", ())]
+
+
 def test_single_memories_and_lists_tell_how_an_item_is_read_and_a_record_is_not(worker):
     worker.say("I live in Rome")
     (item,) = items(worker)

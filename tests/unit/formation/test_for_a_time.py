@@ -144,3 +144,25 @@ def test_what_one_likes_to_read_is_each_of_it_and_what_a_pronoun_stands_for() ->
     more = _facts("I've discovered graphic novels at the library, I like those as well.", "en")
     liked = [fact.value for fact in (*told, *more) if fact.predicate == "likes"]
     assert liked == ["crime novels", "travel books", "graphic novels"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "ends"),
+    [
+        ("en", "I'm staying in Lisbon until 2026.", _at(1, year=2027)),
+        ("en", "I live in Lisbon until May.", _at(6)),
+        ("en", "I live in Lisbon until June.", _at(6)),
+        ("en", "I'm staying in Lisbon until 2027.", _at(1, year=2027)),
+        ("de", "Ich wohne bis Mai in Lisbon.", _at(6)),
+        ("tr", "Mayısa kadar Lisbon'da kalıyorum.", _at(6)),
+        ("tr", "2026'ya kadar Lisbon'da kalıyorum.", _at(1, year=2027)),
+    ],
+)
+def test_a_month_or_year_that_runs_lasts_to_its_end(language: str, text: str, ends: int) -> None:
+    (fact,) = _facts(text, language)
+    assert (fact.value, fact.valid_from_us, fact.valid_until_us) == ("Lisbon", SAID, ends)
+
+
+def test_what_was_so_until_a_month_that_runs_ended_when_it_began() -> None:
+    (fact,) = _facts("I lived in Lisbon until May.", "en")
+    assert fact.valid_until_us == _at(5)

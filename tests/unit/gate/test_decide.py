@@ -87,6 +87,15 @@ def test_nothing_known_creates() -> None:
     assert judge(said(1, "Rome", 0)).rule == "nothing_known"
 
 
+def test_what_was_over_before_it_began_is_skipped_by_a_rule_of_its_own() -> None:
+    for since, until in ((10, 10), (10, 5)):
+        for near in ((), ((known(), 0.9),)):
+            decision = judge(said(1, "Rome", 10, since=since, until=until), *near)
+            assert (decision.action, decision.rule) == ("SKIP", "empty_validity")
+    assert judge(said(1, "Rome", 10, since=3, until=5)).action == "CREATE"
+    assert judge(said(1, "Rome", 10, act="end", until=10), (known(), 0.9)).action == "END"
+
+
 def test_a_correction_of_the_user_outranks_whatever_is_believed() -> None:
     sure = known(confidence=1.0)
     assert judge(said(1, "Oslo", 10, act="correct", corrected="rome", confidence=0.61), (sure, 0.9)).action == "SUPERSEDE"

@@ -82,7 +82,7 @@ def test_what_tells_whom_to_believe(tables: FormationTables) -> None:
     assert newer["rules' share"] < -5, "Leeds is not among what was read"
     older = features(["Graz was lovely.", "I live in Leeds."], "Where do I live?", "Graz")
     assert (older["newer"], older["older"], older["passed over"]) == (0, 1, 0)
-    part = features(["I'm allergic to nuts.", "I'm allergic to eggs."], "What am I allergic to?", "eggs")
+    part = features(["I like jazz.", "I like tea."], "Which drinks do I like?", "tea")
     assert (part["within"], part["holds"], part["several told"], part["several read"]) == (1, 0, 1, 0)
     assert part["held here"] == 1
     assert part["rules' share"] > 2
