@@ -158,6 +158,8 @@ def behavior(
     wanted = (tuple(world or WORLDS), tuple(feedback or (1.0, 0.3)), tuple(algorithm or known))
     if unknown := sorted((set(wanted[0]) - set(WORLDS)) | (set(wanted[2]) - set(known))):
         raise typer.BadParameter(f"{unknown[0]!r}; worlds are {', '.join(WORLDS)}; algorithms are {', '.join(known)}")
+    if any(not 0 < share <= 1 for share in wanted[1]):
+        raise typer.BadParameter("a share of feedback is above 0 and at most 1")
     try:
         load_worlds(parameters)
     except KeyError:

@@ -15,6 +15,7 @@ from aico_memory.client.shapes import skill_shape
 from aico_memory.client.validation import (
     checked_names,
     checked_or_configured,
+    checked_span,
     checked_text,
     json_object,
     moment_us,
@@ -273,8 +274,9 @@ class LearningVerbs(SelectionVerbs):
         aggregate, performance (percentiles in ms, bytes a user) or thompson_sampling (nightly batches). Skills of people's own
         are counted together, as "own".
         """
+        from_us, until_us = checked_span(since, until)
         request = behavioral_pb2.BehaviorMetricsRequest(
-            query=checked_text(query, "query", 32), from_us=moment_us(since, "since"), until_us=moment_us(until, "until"),
+            query=checked_text(query, "query", 32), from_us=from_us, until_us=until_us,
             limit=checked_or_configured(limit, "limit", _MOST_ROWS),
         )  # fmt: skip
         told: list[behavioral_pb2.MetricRow] = []
@@ -295,7 +297,8 @@ class LearningVerbs(SelectionVerbs):
 
     async def behavior_figures(self, since: Moment = None, until: Moment = None) -> list[dict[str, Any]]:
         """Selections, explorations and thumbs by the hour and skill; own skills are "own", no person is named."""
-        request = behavioral_pb2.BehaviorFiguresRequest(from_us=moment_us(since, "since"), until_us=moment_us(until, "until"))
+        from_us, until_us = checked_span(since, until)
+        request = behavioral_pb2.BehaviorFiguresRequest(from_us=from_us, until_us=until_us)
         found: list[behavioral_pb2.BehaviorFigure] = []
         while True:
             answer = await self._session.ask(request, "")

@@ -22,7 +22,15 @@ from aico_memory.client.outcome_results import (
     SuggestionAdvice,
 )
 from aico_memory.client.session import Session
-from aico_memory.client.validation import checked_flag, checked_id, checked_names, checked_text, moment_us, optional_text
+from aico_memory.client.validation import (
+    checked_flag,
+    checked_id,
+    checked_names,
+    checked_span,
+    checked_text,
+    moment_us,
+    optional_text,
+)
 from aico_memory.contracts.v1 import behavioral_pb2, outcomes_pb2
 from aico_memory.domain.advisor.outcome import ACCEPTED, OUTCOMES, REJECTED, checked_outcome, checked_type
 from aico_memory.errors import InvalidMessage, NotFound
@@ -178,6 +186,7 @@ class OutcomeVerbs:
         for name in became:
             if name not in OUTCOMES:
                 raise InvalidMessage(f"outcomes names {name!r}; allowed are {', '.join(OUTCOMES)}")
+        from_us, until_us = checked_span(since, until)
         request = outcomes_pb2.OutcomesRequest(
             user_id=user,
             layer=layer,
@@ -186,8 +195,8 @@ class OutcomeVerbs:
             types=_texts(types, "types"),
             outcomes=became,
             tags=_texts(tags, "tags"),
-            from_us=moment_us(since, "since"),
-            until_us=moment_us(until, "until"),
+            from_us=from_us,
+            until_us=until_us,
             top_k=top_k or 0,
         )
         return shapes.outcomes_shape(await self._session.ask(request, user), layer)
@@ -261,7 +270,7 @@ def _as_json(value: Any, what: str) -> str:
     if value is None:
         return ""
     try:
-        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidMessage(f"{what} is no JSON value: {error}") from error
     return checked_text(text, what, MAX_STATE)

@@ -240,16 +240,23 @@ def _words(message: behavioral_pb2.PutSkill, skill_id: str, before: Mapping[str,
     topics = tidy_topics(message.topics)
     if wrong := next((one for one in topics if len(one) > LONGEST_TOPIC), ""):
         raise InvalidMessage(f"A topic has {len(wrong)} characters", f"{LONGEST_TOPIC} are allowed: a phrase, not a text.")
-    if not (message.intents or message.times_of_day or message.sentiments or topics):
+    intents, sentiments = _labels(message.intents), _labels(message.sentiments)
+    times_of_day = sorted({checked_time_of_day(one) for one in message.times_of_day})
+    if not (intents or times_of_day or sentiments or topics):
         raise InvalidMessage("The skill states no condition", "Name an intent, a time of day, a sentiment or a topic.")
     return {
         "name": name,
         "template": message.template.strip(),
-        "intents": sorted({label(one) for one in message.intents}),
-        "times_of_day": sorted({checked_time_of_day(one) for one in message.times_of_day}),
-        "sentiments": sorted({label(one) for one in message.sentiments}),
+        "intents": intents,
+        "times_of_day": times_of_day,
+        "sentiments": sentiments,
         "topics": topics,
     }
+
+
+def _labels(names: Iterable[str]) -> list[str]:
+    """As conditions are kept, each once; what holds no letter meets no situation and is left out."""
+    return sorted({found for one in names if (found := label(one))})
 
 
 def _check_conditions(names: Sequence[str], kind: str) -> None:

@@ -58,9 +58,9 @@ class FeedbackClassifier:
 
         `vector`: the text's embedding of unit length by the model of `fingerprint`; without one, or for a model that
         nothing was trained or calibrated for, the spelling alone answers: no model counts by another's threshold. What
-        holds no letter and no digit says nothing.
+        holds no letter says nothing: "10/10" is no complaint.
         """
-        if not any(letter.isalnum() for letter in text):
+        if not any(letter.isalpha() for letter in text):
             return Sorted({name: float(name == NONE) for name in CATEGORIES}, language, SPELLING)
         known = language if language in self._spelling.languages else self._spelling.language(text)
         scores, sharpness, answered_by, threshold = self._spelling.scores(text), self._sharpness, SPELLING, None

@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Never
 
 from google.protobuf.message import Message
 
@@ -135,6 +136,9 @@ class Recorder:
             outcome = _from_suggestion(suggestion, sealer)
         elif decided:
             outcome = opened(decided[-1], sealer)
+            if outcome.outcome != message.outcome:
+                # Why somebody accepted is no reason of a rejection.
+                outcome = replace(outcome, reason="")
         else:
             raise NotFound(f"The user has no suggestion {message.suggestion_id!r}")
         outcome = replace(
@@ -276,9 +280,15 @@ def _state(text: str) -> str:
     if not text:
         return ""
     try:
-        shortest = json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        state = json.loads(text, parse_constant=_no_json)
+        # A number that is too large is infinite by now.
+        shortest = json.dumps(state, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
         # JSON can name half of a surrogate pair, which is no character: nothing could seal or send it.
         shortest.encode()
     except (ValueError, RecursionError) as error:
         raise InvalidMessage("A state before or after is no JSON", "Give an object as JSON text.") from error
     return shortest
+
+
+def _no_json(name: str) -> Never:
+    raise ValueError(f"{name} is no JSON")

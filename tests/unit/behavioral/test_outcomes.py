@@ -58,6 +58,9 @@ HALF = '{"note": "\\ud800"}'
     [
         {"type": "Add a habit!"}, {"outcome": "maybe"}, {"state_before_json": "{half"}, {"state_after_json": HALF},
         {"evidence": ["x" * 2001]},
+        {"state_before_json": "NaN"},
+        {"state_after_json": '{"steps": [-Infinity]}'},
+        {"state_after_json": "1e999"},
     ],
 )  # fmt: skip
 def test_what_is_no_outcome_is_refused_and_changes_nothing(advisor, fields):
@@ -206,6 +209,8 @@ def test_a_suggestion_is_open_until_it_is_decided(advisor):
     assert (again.status, again.type, again.value, again.reason) == ("rejected", "add_habit", "run", "too early")
     changed = advisor.publish(outcomes_pb2.DecideSuggestion(user_id="ann", suggestion_id="s7", outcome="accepted"))
     assert changed.status == "revised"
+    reasons = {one.outcome: one.reason for one in advisor.outcomes(3).outcomes}
+    assert reasons == {"rejected": "too early", "accepted": ""}, "why it was rejected is no reason to accept it"
     with pytest.raises(NotFound):
         advisor.publish(outcomes_pb2.DecideSuggestion(user_id="ann", suggestion_id="never", outcome="accepted"))
 

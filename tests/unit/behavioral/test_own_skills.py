@@ -77,7 +77,14 @@ def test_an_own_skills_style_follows_what_it_is_liked_with(worker):
 
 @pytest.mark.parametrize(
     "fields",
-    [{"template": "  "}, {"intents": []}, {"dimensions": [0.5] * 3}, {"dimensions": [2.0] * 16}, {"times_of_day": ["noon"]}],
+    [
+        {"template": "  "},
+        {"intents": []},
+        {"intents": [" ", "--"]},
+        {"dimensions": [0.5] * 3},
+        {"dimensions": [2.0] * 16},
+        {"times_of_day": ["noon"]},
+    ],
 )
 def test_an_own_skill_that_cannot_be_is_refused_and_leaves_nothing(worker, fields):
     before = worker.export()

@@ -29,3 +29,15 @@ def test_without_matplotlib_nothing_is_measured_first(
     assert main([*arguments, "--json"]) == Exit.ERROR
     told = json.loads(capsys.readouterr().out)["error"]
     assert (told["code"], "aico-memory[bench]" in told["mend"]) == ("configuration_invalid", True)
+
+
+@pytest.mark.parametrize("share", ["0", "7", "-1", "nan"])
+def test_a_share_of_feedback_that_is_none_is_refused_before_anything_is_measured(
+    share: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("it was measured")
+
+    monkeypatch.setattr("aico_memory.bench.behavior.run.run", never)
+    with pytest.raises(SystemExit, match=str(Exit.USAGE.value)):
+        main(["bench", "behavior", f"--feedback={share}"])

@@ -108,3 +108,17 @@ def test_whose_feedback_it_is_is_checked_like_the_rest_of_it(verbs: AsyncMemoryC
         asyncio.run(verbs.edit_feedback(user, event_id, 1))
     with pytest.raises(InvalidFeedback):
         asyncio.run(verbs.edit_feedback("ann", "no id", 1))
+
+
+def test_a_span_that_ends_before_it_begins_and_a_state_that_is_no_json_are_refused(verbs: AsyncMemoryClient) -> None:
+    span = {"since": "2027-01-01T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
+    state = {"state_before": {"steps": float("nan")}}
+    calls: list[Callable[[], Any]] = [
+        lambda: verbs.outcomes("ann", **span),
+        lambda: verbs.behavior_metrics("accuracy", **span),
+        lambda: verbs.behavior_figures(**span),
+        lambda: verbs.record_outcome("ann", "s1", "add_habit", outcome="accepted", **state),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidMessage):
+            asyncio.run(call())

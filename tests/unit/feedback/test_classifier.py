@@ -143,7 +143,7 @@ def test_six_scores_between_0_and_1_that_are_1_together(text):
     assert sum(found.scores.values()) == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize("text", ["", "???", " … "])
+@pytest.mark.parametrize("text", ["", "???", " … ", "10/10", "100%", "👍 5"])
 def test_what_holds_no_letter_says_nothing(spelling, text):
     found = FeedbackClassifier(spelling, {}, 6.0).sort(text)
     assert (found.category, found.scores[NONE]) == (NONE, 1.0)
