@@ -22,7 +22,7 @@ from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.deciding import Answer, Reader, answer_of
 from aico_memory.domain.recall.excerpt import excerpt_around
-from aico_memory.domain.recall.from_items import held_of
+from aico_memory.domain.recall.from_items import corrected_of, held_of
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.one_person import by_any_name, told_as_one
@@ -94,7 +94,8 @@ class Recalling:
         one_person = merged_names(self._store, scopes, known_us)
         by_names = {scope: by_any_name(question, one_person.get(scope, ())) for scope in scopes}
         items = [known for scope in scopes for known in self._items(scope, names, by_names[scope], likeness)]
-        held = held_of(items, self._histories(items, known_us), known_us, names)
+        histories = self._histories(items, known_us)
+        held = held_of(items, histories, known_us, names)
         places = {known.memory.memory_id: known.memory.scope for known in items} if one_person else {}
         for scope, groups in one_person.items():
             told_as_one([one for one in held if places[one.statement.id] == scope], groups, question)
@@ -104,7 +105,8 @@ class Recalling:
         said = self._readable([one for one in found if one.said_at_us <= known_us], items, known_us)
         # The reader knows nobody by two names: of them the rules tell.
         reader = self._reader if all(one is question for one in by_names.values()) else None
-        answer, missing = self._answer(facts, said, held, question, grammar, as_of_us, reader)
+        ever = [*held, *corrected_of(items, histories, known_us, names)]
+        answer, missing = self._answer(facts, said, ever, question, grammar, as_of_us, reader)
         result = context_pb2.RecallResult(language=grammar.code, degraded=dict.fromkeys([*likeness.degraded, *missing]))
         self._tell(result, _once(answer.facts), {known.memory.memory_id: known for known in items}, known_us)
         self._tell_words(result, answer)
