@@ -22,7 +22,7 @@ from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.deciding import Answer, Reader, answer_of
 from aico_memory.domain.recall.excerpt import excerpt_around
-from aico_memory.domain.recall.from_items import held_of
+from aico_memory.domain.recall.from_items import corrected_of, held_of
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.one_person import by_any_name, told_as_one
@@ -94,25 +94,27 @@ class Recalling:
         one_person = merged_names(self._store, scopes, known_us)
         by_names = {scope: by_any_name(question, one_person.get(scope, ())) for scope in scopes}
         items = [known for scope in scopes for known in self._items(scope, names, by_names[scope], likeness)]
-        held = held_of(items, self._histories(items, known_us), known_us, names)
+        histories = self._histories(items, known_us)
+        held = held_of(items, histories, known_us, names)
         places = {known.memory.memory_id: known.memory.scope for known in items} if one_person else {}
         for scope, groups in one_person.items():
             told_as_one([one for one in held if places[one.statement.id] == scope], groups, question)
         likeness.ids = {one.fact.text: one.statement.id for one in held}
         facts = recalled(question, held, as_of_us, self._tables, likeness, self._figures)
-        found = self._said(question, grammar, scopes, names, present_us(self._clock), zone)
+        found = self._said(question, grammar, scopes, names, present_us(self._clock), zone, known_us)
         said = self._readable([one for one in found if one.said_at_us <= known_us], items, known_us)
         # The reader knows nobody by two names: of them the rules tell.
         reader = self._reader if all(one is question for one in by_names.values()) else None
-        answer, missing = self._answer(facts, said, held, question, grammar, as_of_us, reader)
+        ever = [*held, *corrected_of(items, histories, known_us, names)]
+        answer, missing = self._answer(facts, said, ever, question, grammar, as_of_us, reader)
         result = context_pb2.RecallResult(language=grammar.code, degraded=dict.fromkeys([*likeness.degraded, *missing]))
         self._tell(result, _once(answer.facts), {known.memory.memory_id: known for known in items}, known_us)
-        self._tell_words(result, answer)
+        self._tell_words(result, answer, known_us)
         return result
 
     def _readable(self, said: Sequence[Utterance], items: Sequence[Known], known_us: int) -> list[Utterance]:
         """Those of the messages about whose statements nobody has decided otherwise."""
-        over = taken_back(items)
+        over = taken_back(items, known_us)
         left = [one for one in said if one.said_at_us not in over]
         bounds = withheld(items, known_us) if left else {}
         if not bounds:
@@ -140,14 +142,13 @@ class Recalling:
         answer = _asked(self._link, request, self._settings.model_seconds)
         return Reading([_run(one) for one in answer.runs], [_run(one) for one in answer.others], answer.answers, answer.several)
 
-    def _tell_words(self, result: context_pb2.RecallResult, answer: Answer) -> None:
+    def _tell_words(self, result: context_pb2.RecallResult, answer: Answer, known_us: int) -> None:
         evidence = self._store.evidence([one.utterance.id for one in answer.words])
         chance = self._settings.wording_confidence if answer.chance is None else answer.chance
         for one in answer.words:
             said = one.utterance
-            result.results.append(
-                self._told(said.id, said.text, one.value, one.from_us, one.until_us, chance, evidence[said.id])
-            )
+            rests_on = [entry for entry in evidence[said.id] if entry.said_at_us <= known_us]
+            result.results.append(self._told(said.id, said.text, one.value, one.from_us, one.until_us, chance, rests_on))
 
     def _grammar(self, asked: str, language: str, scopes: Sequence[Scope]) -> Grammar | None:
         chosen = choose_grammar(asked, (), self._tables, language)

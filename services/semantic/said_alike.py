@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.observe import filters_of, stopping
 from aico_memory.domain.gate.policy import MODES, WritePolicy
-from aico_memory.domain.memory import RECORD, Memory, Scope, View
+from aico_memory.domain.memory import OPEN, RECORD, Memory, Scope, View
 from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question
@@ -51,9 +51,10 @@ class SaidAlike:
         self._settings = settings
 
     def __call__(
-        self, question: Question, grammar: Grammar, scopes: Sequence[Scope], names: Collection[str], now_us: int, zone: str
-    ) -> list[Utterance]:
-        """Their messages in the scopes that may be believed as they stand, the oldest first."""
+        self, question: Question, grammar: Grammar, scopes: Sequence[Scope], names: Collection[str], now_us: int, zone: str,
+        known_us: int = OPEN,
+    ) -> list[Utterance]:  # fmt: skip
+        """Their messages in the scopes that may be believed as they stand, the oldest first, in the words of `known_us`."""
         slot = slot_of(question, grammar)
         # Where somebody has to approve what is believed, nothing is taken from what was merely said.
         policies = {scope: self._policing.effective(self._store, scope) for scope in scopes}
@@ -62,10 +63,9 @@ class SaidAlike:
             return []
         keys = slot.keys if slot is not None else tuple(sorted(question.words))
         found = []
-        view = View(own, now_us, kinds=(RECORD,))
         mine = [
             memory
-            for memory in self._records(" ".join(keys), grammar.code, view)
+            for memory in self._as_known(" ".join(keys), grammar.code, own, now_us, known_us)
             if memory.owner in names and memory.data_source == _FROM_PEOPLE
         ]
         if len({memory.speaker for memory in mine}) > 1:
@@ -83,12 +83,23 @@ class SaidAlike:
             if not _NO_STATEMENTS & self._held_back(memory.text):
                 found.append(memory)
         found.sort(key=lambda memory: memory.said_order)
-        return [Utterance(memory.memory_id, memory.text, memory.said_at_us, zone) for memory in found]
+        return [Utterance(memory.version_of or memory.memory_id, memory.text, memory.said_at_us, zone) for memory in found]
 
     def _held_back(self, text: str) -> set[str]:
         """The configured filters that keep a text from making items."""
         figures = self._tables.observe
         return set(stopping(text, filters_of(text, self._tables.signals, figures), figures))
+
+    def _as_known(self, keys: str, language: str, scopes: Sequence[Scope], now_us: int, known_us: int) -> list[Memory]:
+        """The messages that are still there; of those that were edited since then the texts that stood then."""
+        present = self._records(keys, language, View(tuple(scopes), now_us, kinds=(RECORD,)))
+        if known_us >= OPEN:
+            return present
+        then = View(tuple(scopes), now_us, kinds=(RECORD,), statuses=("superseded",), known_as_of_us=known_us)
+        former = {one.version_of: one for one in self._records(keys, language, then) if one.version_of is not None}
+        there = {one.memory_id for one in self._store.get(list(former), scopes) if one.status == "active"}
+        unedited = [one for one in present if one.version == 1 or one.recorded_at_us <= known_us]
+        return unedited + [one for memory_id, one in former.items() if memory_id in there]
 
     def _records(self, keys: str, language: str, view: View) -> list[Memory]:
         """All records where they are few; else those that share words."""

@@ -135,7 +135,19 @@ def weigh(
     # What was denied by then, taken back at all, or stopped answers nothing, however surely it is read.
     over = features.get(DENIED) or taken_back(picked, passage) or _stopped(picked, passage, question, grammar)
     over = over or _is_whom_it_is_about(picked, held, question, grammar)
-    return Weighed(ruled, Answer() if over else told, features)
+    told = Answer() if over else told
+    if picked and not told.values and _is_the_one_value(ruled, question):
+        # That another value is not so says nothing against the one that holds.
+        return Weighed(ruled)
+    return Weighed(ruled, told, features)
+
+
+def _is_the_one_value(ruled: Answer, question: Question) -> bool:
+    """Whether the rules answer with a fact of what is asked for, and there is but one value of that at a time."""
+    if ruled.words or len(ruled.facts) != 1 or not ruled.facts[0].fact.single_valued:
+        return False
+    predicate = ruled.facts[0].predicate
+    return predicate.startswith(ATTRIBUTE) or question.predicates.get(predicate, 0.0) >= KNOWN
 
 
 def _leaves_some_out(
@@ -241,6 +253,10 @@ def _told(
         if mine:
             answer.facts.append(mine[0])
             continue
+        here = [fact for fact in held if fact.statement.said_at_us == utterance.said_at_us]
+        same = [fact for fact in here if same_value(fact.fact.value, one.value, grammar)]
+        if same and all(_never_then(fact, question, at_us) for fact in same):
+            return Answer(), False
         from_us, until_us = interval_of(one, utterance, slot, grammar)
         if until_us <= at_us:
             return Answer(), False
@@ -249,3 +265,9 @@ def _told(
         since_us = from_us if from_us <= at_us else min(utterance.said_at_us, at_us)
         answer.words.append(Mirrored(one.value, utterance, since_us, until_us))
     return answer, unbegun
+
+
+def _never_then(fact: Held, question: Question, at_us: int) -> bool:
+    """Whether a fact was never true, or does not hold then and was told with its end; the past may be over."""
+    over = fact.fact.temporal_type == "time_bounded" and not question.past and not question.former
+    return fact.invalid or (over and not fact.holds_at(at_us))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.gate.statement import Known
-from aico_memory.domain.memory import RECORD, Evolution
+from aico_memory.domain.memory import OPEN, RECORD, Evolution, Memory
 from aico_memory.domain.recall.declared_names import aliases
 from aico_memory.domain.recall.timeline import Held, Statement
 from aico_memory.domain.scopes import subject_for
 from aico_memory.domain.sleep.derived import is_derived
-from aico_memory.domain.temporal.versions import version_of_memory
+from aico_memory.domain.temporal.versions import Belief, version_of_memory
 
 # Candidates and shadows were never believed.
 UNSEEN: Final = frozenset({"candidate", "shadow"})
@@ -30,15 +30,27 @@ def held_of(
     go by their names. Variants, former texts, what waits for review and what sleep wrote
     of other items are no answer.
     """
-    found: list[Held] = []
+    return _by_name([one for one in _told(items, histories, known_as_of_us, names) if not one.invalid])
+
+
+def corrected_of(
+    items: Iterable[Known], histories: Mapping[bytes, Sequence[Evolution]], known_as_of_us: int, names: Container[str]
+) -> list[Held]:
+    """What had been corrected by `known_as_of`, so that it was never true; arguments as those of `held_of`."""
+    return [one for one in _told(items, histories, known_as_of_us, names) if one.invalid]
+
+
+def _told(
+    items: Iterable[Known], histories: Mapping[bytes, Sequence[Evolution]], known_as_of_us: int, names: Container[str]
+) -> Iterator[Held]:
     for known in items:
         memory = known.memory
         if memory.kind == RECORD or memory.status in UNSEEN or memory.variant_of is not None or memory.version_of is not None:
             continue
         if is_derived(memory):
             continue
-        belief = version_of_memory(memory, histories.get(memory.memory_id, ())).believed(known_as_of_us)
-        if belief is None:
+        belief = version_of_memory(memory, histories.get(memory.memory_id, ())).belief(known_as_of_us)
+        if belief is None or not (belief.holds or _is_corrected(memory, belief)):
             continue
         fact = FormedFact(
             text=memory.text, kind=memory.kind, subject=subject_for(known.subject, memory, names),
@@ -47,10 +59,18 @@ def held_of(
             temporal_type=memory.temporal_type, entities=memory.entities, language=memory.language,
         )  # fmt: skip
         statement = Statement(memory.memory_id, fact, memory.said_at_us, memory.heard)
-        found.append(
-            Held(statement, fact.subject, fact.predicate, belief.valid_from_us, belief.valid_until_us, speaker=memory.speaker)
-        )
-    return _by_name(found)
+        yield Held(
+            statement, fact.subject, fact.predicate, belief.valid_from_us, belief.valid_until_us, not belief.holds,
+            speaker=memory.speaker,
+        )  # fmt: skip
+
+
+def _is_corrected(memory: Memory, belief: Belief) -> bool:
+    """Whether a belief in no time comes of a correction.
+
+    What was taken back or deleted has no beginning; what was absorbed by another item of its value was gone at once.
+    """
+    return belief.valid_from_us < OPEN and memory.invalidated_at_us > memory.recorded_at_us
 
 
 def _by_name(found: list[Held]) -> list[Held]:

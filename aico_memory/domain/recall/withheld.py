@@ -34,9 +34,10 @@ def withheld(items: Iterable[Known], known_us: int) -> dict[bytes, int]:
     return found
 
 
-def taken_back(items: Iterable[Known]) -> frozenset[int]:
-    """When what was taken back since had been said (us)."""
-    return frozenset(known.memory.said_at_us for known in items if known.memory.status == _TAKEN_BACK)
+def taken_back(items: Iterable[Known], known_us: int) -> frozenset[int]:
+    """When what had been taken back by `known_us` was said (us)."""
+    gone = (known.memory for known in items if known.memory.status == _TAKEN_BACK)
+    return frozenset(memory.said_at_us for memory in gone if memory.invalidated_at_us <= known_us)
 
 
 def events_of(bounds: Mapping[bytes, int], proofs: Mapping[bytes, Sequence[Evidence]]) -> frozenset[bytes]:

@@ -57,9 +57,13 @@ class Version:
 
     def believed(self, known_as_of_us: int) -> Belief | None:
         """What was believed of it then; None where it was unknown or held for never true."""
-        place = bisect_right(self.beliefs, known_as_of_us, key=lambda belief: belief.known_from_us)
-        belief = self.beliefs[place - 1] if place else None
+        belief = self.belief(known_as_of_us)
         return belief if belief is not None and belief.holds else None
+
+    def belief(self, known_as_of_us: int) -> Belief | None:
+        """What was known of it then, that it was never true as well; None where it was unknown."""
+        place = bisect_right(self.beliefs, known_as_of_us, key=lambda belief: belief.known_from_us)
+        return self.beliefs[place - 1] if place else None
 
 
 class Span(NamedTuple):

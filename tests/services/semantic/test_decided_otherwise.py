@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
@@ -241,3 +242,27 @@ def test_what_waited_for_review_was_believed_in_none_of_its_wordings(worker: Wor
     review(worker, "promote")
     assert recall(worker, HOME) == ["Milan"]
     assert recall(worker, HOME, known_as_of_us=known_us) == []
+
+
+def test_before_an_edit_was_known_a_message_answers_in_the_words_that_stood_then(worker: Worker) -> None:
+    question = "Who fixed the gate?"
+    record = worker.say("Bob fixed the gate.", said_at_us=START - 5 * DAY)
+    known = [worker.clock.now_us()]
+    for text in ("Carl fixed the gate.", "Dora fixed the gate."):
+        worker.answered(semantic_pb2.UpdateMemory(user_id="ada", memory_id=record, text=text))
+        known.append(worker.clock.now_us())
+    assert [recall(worker, question, known_as_of_us=one) for one in known] == [["Bob"], ["Carl"], ["Dora"]]
+    assert recall(worker, question, known_as_of_us=START - 6 * DAY) == []
+    asked = context_pb2.RecallRequest(user_id="ada", question=question, known_as_of_us=known[0])
+    (found,) = worker.ask(asked).results
+    assert (uuid.UUID(found.id), found.memory, len(found.evidence)) == (uuid.UUID(record), "Bob fixed the gate.", 1)
+    worker.answered(semantic_pb2.InvalidateMemory(user_id="ada", memory_id=record))
+    assert [recall(worker, question, known_as_of_us=one) for one in known] == [[], [], []]
+
+
+def test_before_it_was_taken_back_the_message_that_said_it_answers(worker: Worker) -> None:
+    worker.say("I live in Rome, and Bob fixed the gate.", said_at_us=START - 5 * DAY)
+    worker.say("I never lived in Rome.", said_at_us=START - 3 * DAY)
+    question = "Who fixed the gate?"
+    assert recall(worker, question) == recall(worker, HOME) == []
+    assert recall(worker, question, known_as_of_us=START - 4 * DAY) == ["Bob"]

@@ -119,6 +119,40 @@ def test_a_denial_counts_from_when_it_was_said_and_what_was_taken_back_never_was
         assert told.values == []
 
 
+def test_a_value_that_was_corrected_is_believed_of_no_time(tables: FormationTables) -> None:
+    said = ["My rent is 900 euros.", "Not 900 euros, 950 euros."]
+    sure = Trust({READ: {"one": 9.0}, RULES: {"one": -9.0}, SILENCE: {"one": 0.0}})
+    assert answered(tables, finding("950 euros"), "en", said, "What is my rent?", trust=sure).values == ["950 euros"]
+
+    def first(read: Passage) -> Reading:
+        at = list(read.words).index("900")
+        return Reading([Run(at, at + 1, 0.9)], answers=0.9)
+
+    # It was said before it was corrected, and was wrong then as well.
+    weighed = weighing(tables, first, "en", said, "What is my rent?", as_of_us=START + DAY)
+    assert weighed.features is None
+    assert weighed.ruled.values == ["950 euros"]
+    assert weighing(tables, first, "en", said, "Which sum is it?", as_of_us=START + DAY).told.values == []
+    changed = ["My rent is 900 euros.", "From now on my rent is 950 euros."]
+    assert weighing(tables, first, "en", changed, "Which sum is it?", as_of_us=START + DAY).told.values == ["900 euros"]
+
+
+def test_a_denial_of_another_value_leaves_the_one_that_holds(tables: FormationTables) -> None:
+    said = ["I live in Rome.", "It was never true that I lived in Bonn."]
+    silent = Trust({READ: {"one": -9.0}, RULES: {"one": -9.0}, SILENCE: {"one": 9.0}})
+    assert answered(tables, finding("Bonn"), "en", said, "Where do I live?", trust=silent).values == ["Rome"]
+    assert answered(tables, finding("Bonn"), "en", said[1:], "Where do I live?", trust=silent).values == []
+
+
+@pytest.mark.parametrize(("day", "values"), [(1, []), (10, ["Mr Weber"]), (110, [])])
+def test_what_is_told_with_its_bounds_is_believed_within_them_alone(
+    tables: FormationTables, day: int, values: list[str]
+) -> None:
+    said = ["My landlord is Mr Weber from March to May."]
+    weighed = weighing(tables, finding("Mr Weber"), "en", said, "Who is my landlord?", as_of_us=START + day * DAY)
+    assert (weighed.told.values or weighed.ruled.values) == values
+
+
 def test_what_begins_later_by_its_message_speaks_against_it_and_may_be_believed(tables: FormationTables) -> None:
     texts = ["From 1 June 2026 the code is 7391."]
     weighed = weighing(tables, finding("7391"), "en", texts, "Which number do I type?", as_of_us=START + DAY)

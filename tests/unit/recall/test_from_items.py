@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import OPEN, Evolution
-from aico_memory.domain.recall.from_items import held_of
+from aico_memory.domain.recall.from_items import corrected_of, held_of
 from aico_memory.domain.recall.timeline import at
 from aico_memory.domain.scopes import shared
 from tests.support.statements import ALICE, Shelf, day, said, told
@@ -41,6 +41,20 @@ def test_a_correction_leaves_nothing_of_what_it_corrects_but_what_was_known_befo
     shelf = told([said(1, "Rome", 0), said(2, "Oslo", 20, act="correct", corrected="rome", since=0)])
     assert answered(shelf, 5) == ["Oslo"]
     assert answered(shelf, 5, known=day(12)) == ["Rome"]
+
+
+def corrected(shelf: Shelf, known: int = OPEN) -> list[tuple[str, bool]]:
+    found = corrected_of(shelf.items.values(), histories(shelf), known, ALICES)
+    return [(one.fact.value, one.invalid) for one in found]
+
+
+def test_what_a_correction_takes_the_place_of_is_known_as_never_true_once_it_is_corrected() -> None:
+    shelf = told([said(1, "Rome", 0), said(2, "Oslo", 20, act="correct", corrected="rome", since=0)])
+    assert corrected(shelf) == [("Rome", True)]
+    assert corrected(shelf, known=day(12)) == []
+    assert corrected(told([said(1, "Rome", 0), said(2, "Oslo", 20)])) == [], "a change"
+    assert corrected(told([said(1, "Rome", 0), said(2, "Rome", 9, act="retract")])) == [], "its message is not read"
+    assert corrected(told([said(1, "Rome", 0), said(2, "Rome", 9), said(3, "Rome", 4)])) == [], "said again"
 
 
 def test_what_was_never_true_is_no_answer() -> None:
