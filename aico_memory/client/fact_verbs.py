@@ -330,13 +330,10 @@ class FactVerbs:
     ) -> ReviewOutcome:
         user = self._session.user(user_id)
         command = write_path_pb2.ReviewDecision(
-            user_id=user,
-            memory_id=str(checked_id(memory_id, "memory_id")),
-            decision=decision,
-            reason=optional_text(reason, "reason", MAX_REASON),
-            group_id=optional_text(group_id, "group_id"),
+            user_id=user, memory_id=str(checked_id(memory_id, "memory_id")), decision=decision,
+            reason=optional_text(reason, "reason", MAX_REASON), group_id=optional_text(group_id, "group_id"),
             project_id=optional_text(project_id, "project_id"),
-        )
+        )  # fmt: skip
         return fact_shapes.review_outcome_shape(await self._session.command(command, user))
 
     def _policy_scope(
