@@ -24,11 +24,12 @@ from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import ConfidenceSettings
 from aico_memory.stores.semantic.port import SemanticTransaction
 from services.semantic.convert import id_bytes, id_text, scopes_of
-from services.semantic.forming import Forming, Prepared, facts_of
+from services.semantic.forming import Forming, Prepared, Vectors, facts_of
 from services.semantic.gating import Gating
 from services.semantic.graphing import Graphing
 from services.semantic.saying import Said
 from services.semantic.sleep.deriving import derived_from, set_aside
+from services.semantic.stated import keep_stated
 from services.semantic.tokens import FormationRules
 from services.semantic.writing import announce
 
@@ -86,13 +87,16 @@ class Editing:
             entities=extract_entities(message.text, self._rules.gazetteer, language), write_source="manual",
         )  # fmt: skip
         transaction.put_item(replace(known, memory=former), self._rules.tokens(former), event.global_sequence)
+        vectors = self._forming.vectors
+        for was in transaction.vectors_of([memory.memory_id], vectors.fingerprint).values():
+            transaction.keep_vector(former.memory_id, vectors.fingerprint, was)
         if memory.kind == RECORD:
             transaction.replace(edited, self._rules.tokens(edited), event.global_sequence)
         else:
             edited = self._reread(transaction, event, known, edited)
-        vector = self._forming.vectors.of(message.text)
+        vector = vectors.of(message.text)
         if vector is not None:
-            transaction.keep_vector(memory.memory_id, self._forming.vectors.fingerprint, vector)
+            transaction.keep_vector(memory.memory_id, vectors.fingerprint, vector)
         transaction.add_evidence(
             Evidence(
                 memory.memory_id, event.event_id.bytes, _EXPLICIT, at_us, role="user", said_at_us=at_us,
@@ -216,7 +220,9 @@ class Editing:
                 repeats = said and one.statement_id != edited.memory_id
                 if repeats and not transaction.known([one.statement_id], [edited.scope]):
                     transaction.drop_statement(one.statement_id)
-            transaction.keep_statement(restated(statement, item, edited.text, event.occurred_us), state)
+            transaction.drop_statement(statement.statement_id)
+            anew = restated(statement, item, edited.text, event.occurred_us)
+            keep_stated(transaction, anew, state, self._forming.vectors)
         return edited
 
     def _say_anew(self, transaction: SemanticTransaction, event: Event, record: Memory, text: str) -> None:
@@ -237,7 +243,8 @@ class Editing:
                 place += 1
                 taken = self._gating.statement(replace(said, said_at_us=event.occurred_us), formed, fact, place)
                 closing = derive_id(event.event_id, "closing", place).bytes
-                self._gating.judge(transaction, taken, closing, formed, vectors, event.global_sequence)
+                # Its words are of another message: whether that lies in the batch shall not matter.
+                self._gating.judge(transaction, taken, closing, formed, Vectors(vectors.fingerprint), event.global_sequence)
         facts = tuple(one for one in formed.facts if (one.subject, one.predicate, one.object_key) not in stays)
         plans = tuple(one for one in formed.foresight if (one.subject, one.predicate, one.object_key) not in stays)
         known_now = replace(said, said_at_us=event.occurred_us)

@@ -31,6 +31,7 @@ from services.semantic.pausing import is_held
 from services.semantic.persisting import Persisting
 from services.semantic.proving import Proving
 from services.semantic.saying import Said
+from services.semantic.stated import keep_stated, stated
 
 INJECTION = "prompt_injection"
 # Neither raised nor lowered: what raises encoding (novelty, feeling) has channels of its own.
@@ -80,6 +81,7 @@ class Gating:
         policy = self.policy(transaction, statement.scope)
         if is_held(transaction, policy, statement.owner):
             return []
+        vectors = stated(transaction, statement, vectors)
         transaction.drop_statement(statement.statement_id)
         formed = Formed(arousal=statement.arousal, language=statement.fact.language)
         closing_id = derive_id(event_of(statement), "closing", statement.place).bytes
@@ -104,7 +106,7 @@ class Gating:
             # It waits as it was said: what it refers to may wait, too, and is known when both are taken up.
             for one in judged:
                 transaction.drop_statement(one.statement.statement_id)
-            transaction.keep_statement(statement, "sleep")
+            keep_stated(transaction, statement, "sleep", vectors)
         return [self._outcome(one) for one in judged]
 
     def _in_parts(
@@ -135,11 +137,17 @@ class Gating:
         alike = partial(same_object, language=statement.fact.language)
         return resolved(referred(statement, [one.known for one in before]), before, alike)
 
-    def settle(self, transaction: SemanticTransaction, part: Statement, near: Sequence[Neighbour], sequence: int) -> Outcome:
-        """One statement as one chain sees it, judged by keys alone: what was admitted before is not held off again."""
+    def settle(
+        self, transaction: SemanticTransaction, part: Statement, near: Sequence[Neighbour], vectors: Vectors, sequence: int
+    ) -> Outcome:
+        """One statement as one chain sees it, judged by keys alone: what was admitted before is not held off again.
+
+        Its vector is that of the item that it makes.
+        """
         formed = Formed(arousal=part.arousal, language=part.fact.language)
         policy = self.policy(transaction, part.scope)
-        return self._outcome(self._judged(transaction, part, near, formed, Vectors(), policy, sequence, fast=False))
+        judged = self._judged(transaction, part, near, formed, Vectors(), policy, sequence, fast=False, told=vectors)
+        return self._outcome(judged)
 
     def policy(self, reads: ItemReads, scope: Scope) -> WritePolicy:
         """What may be written in a scope."""
@@ -166,16 +174,19 @@ class Gating:
         sequence: int,
         fast: bool,
         evidence: int = 0,
+        told: Vectors | None = None,
     ) -> _Judged:
-        """`evidence`: how many events have said it; 0: they are counted."""
+        """`evidence`: how many events have said it; 0: they are counted. `told`: vectors to store, where not `vectors`."""
         if not evidence:
             evidence, earlier = self._proven.so_far(transaction, part, policy)
             for one in earlier:
                 # What was said before comes first, so that the item is as old as the first word of it.
+                # Not those of the batch: whether this was said in it depends on how the stream is cut.
+                mine = stated(transaction, one, Vectors(vectors.fingerprint))
                 transaction.drop_statement(one.statement_id)
                 calm = Formed(arousal=one.arousal, language=one.fact.language)
-                before = self.near(transaction, one, vectors)
-                proven = self._judged(transaction, one, before, calm, vectors, policy, sequence, fast=False, evidence=evidence)
+                before = self.near(transaction, one, mine)
+                proven = self._judged(transaction, one, before, calm, mine, policy, sequence, fast=False, evidence=evidence)
                 tell_since(transaction, one, [self._outcome(proven)])
             near = self.near(transaction, part, vectors) if earlier else near
         vector = vectors.of(part.fact.text)
@@ -188,14 +199,16 @@ class Gating:
         thresholds = thresholds_for(vectors.fingerprint, figures)
         decision = decide(part, near, variants, admission, policy, thresholds, figures, self._negations)
         if decision.waits:
-            transaction.keep_statement(part, "sleep")
+            keep_stated(transaction, part, "sleep", vectors)
         elif admission.rule == EVIDENCE_MISSING and part.fact.act not in CLOSING:
-            transaction.keep_statement(part, "unproven")
+            keep_stated(transaction, part, "unproven", vectors)
         applied = None
         if decision.action not in {"SKIP", "DISCARD"}:
             standing = self._standing(transaction, part, decision, by_key, variants)
             applied = apply(part, decision, standing, self._model)
-            self._persisting.persist(transaction, part, applied, standing, near, vector, vectors.fingerprint, sequence)
+            told = told or vectors
+            said = told.of(part.fact.text)
+            self._persisting.persist(transaction, part, applied, standing, near, said, told.fingerprint, sequence)
             if fast and applied.items and _counts(applied.decision):
                 transaction.count_write(part.scope, part.session_id, part.received_at_us)
             self._persisting.make_room(transaction, part, applied, policy, sequence)

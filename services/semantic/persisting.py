@@ -62,8 +62,7 @@ class Persisting:
         changed = [one for one in applied.items if (standing.known or {}).get(one.memory.memory_id) != one]
         for item in sorted(changed, key=_opens):
             self.put(transaction, item, (standing.known or {}).get(item.memory.memory_id), sequence)
-        if vector is not None:
-            self._keep_vectors(transaction, new, changed, standing, vector, fingerprint)
+        self._keep_vectors(transaction, new, changed, standing, vector, fingerprint)
         for event_id, before, after in applied.moved:
             transaction.move_evidence(event_id, before, after)
         for proof in applied.evidence:
@@ -73,10 +72,14 @@ class Persisting:
             transaction.put_history(memory_id, causes, merged(history))
         for change in merged(applied.changes):
             transaction.add_evolution(change)
-        if applied.statement is not None:
-            self._keep(transaction, applied.statement, standing)
+        told = applied.statement
+        if told is not None:
+            self._keep(transaction, told, standing)
         elif applied.decision.action in {"CANDIDATE", "SHADOW"}:
-            transaction.keep_statement(new, "review")
+            told = new
+            transaction.keep_statement(told, "review")
+        if told is not None and vector is not None:
+            transaction.keep_stated_vector(told.statement_id, fingerprint, vector)
         transaction.add_relations(applied.relations)
         self._let_go(transaction, new, changed, standing, sequence)
         self._link(transaction, new, changed, near)
@@ -128,25 +131,33 @@ class Persisting:
         new: Statement,
         changed: Sequence[Known],
         standing: Standing,
-        vector: Vector,
+        vector: Vector | None,
         fingerprint: str,
     ) -> None:
+        """Each text that is new has its vector now: one that comes some time later would not be the same in a replay."""
         for item in changed:
             memory = item.memory
             before = (standing.known or {}).get(memory.memory_id)
-            if memory.text == new.fact.text:
-                if before is None or before.memory.version != memory.version:
-                    transaction.keep_vector(memory.memory_id, fingerprint, vector)
-            elif before is not None and before.memory.text != memory.text:
-                # Two texts put together: until anybody embeds the whole, it lies between them. The same in a replay,
-                # which a vector that comes some time later would not be.
-                self._keep_between(transaction, memory, vector, fingerprint)
+            if before is not None and before.memory.version == memory.version:
+                continue
+            if vector is not None and memory.text == new.fact.text:
+                transaction.keep_vector(memory.memory_id, fingerprint, vector)
+            elif before is None:
+                # A late arrival made an item of what was said before, and seemed to repeat what stood already.
+                said = transaction.stated_vector(memory.memory_id)
+                if said is not None:
+                    transaction.keep_vector(memory.memory_id, *said)
+            elif vector is not None:
+                self._keep_between(transaction, before.memory, memory, vector, fingerprint)
 
     @staticmethod
-    def _keep_between(transaction: SemanticTransaction, memory: Memory, vector: Vector, fingerprint: str) -> None:
+    def _keep_between(
+        transaction: SemanticTransaction, before: Memory, memory: Memory, vector: Vector, fingerprint: str
+    ) -> None:
+        """Two texts put together: until anybody embeds the whole, it lies between them; where one says both, with that."""
         former = transaction.former_vector(memory.memory_id, fingerprint)
         if former is not None:
-            both = former + vector
+            both = former if before.text == memory.text else former + vector
             length = float(np.linalg.norm(both))
             if length > 0:
                 transaction.keep_vector(memory.memory_id, fingerprint, (both / length).astype(np.float32))

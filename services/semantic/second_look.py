@@ -30,6 +30,7 @@ from services.semantic.gating import Gating, tell_since
 from services.semantic.graphing import Graphing
 from services.semantic.pausing import is_held
 from services.semantic.saying import said_by
+from services.semantic.stated import keep_stated, stated
 from services.semantic.taking_back import taken_back
 
 _REFERRING: Final = "referring"
@@ -66,13 +67,14 @@ class SecondLook:
     def after(self, transaction: SemanticTransaction, event: Event) -> None:
         """Keep what refers; judge again what was said later than this and refers to something."""
         for said in said_by(event):
-            formed = self._forming.of(said).formed
+            prepared = self._forming.of(said)
+            formed = prepared.formed
             facts = facts_of(formed)
             for place, fact in enumerate(facts):
                 if refers(fact):
                     statement = self._gating.statement(said, formed, fact, place)
                     kept = replace(statement, statement_id=derive_id(said.event_id, _REFERRING, place).bytes)
-                    transaction.keep_statement(kept, _REFERRING)
+                    keep_stated(transaction, kept, _REFERRING, prepared.vectors)
             self._at(transaction, said.scope, said.said_at_us, facts, said.sequence)
 
     def taken_up(self, transaction: SemanticTransaction, statement: Statement, sequence: int) -> None:
@@ -104,15 +106,15 @@ class SecondLook:
         if waiting is not None and waiting[1] == "sleep" and waiting[0].fact == kept.fact:
             # It waits as it was said, and is judged with all that is known when its turn comes.
             return
+        told = stated(transaction, kept, Vectors())
         near = self._gating.near(transaction, statement, Vectors())
         meant = self._gating.meaning(statement, near)
         outcomes: list[Outcome] = []
         for part in in_chains(meant, derive_id(cause, "closing", kept.place).bytes):
             anew = self._anew(transaction, part, sequence)
             if anew is not None:
-                outcomes.append(
-                    self._gating.settle(transaction, anew, self._gating.near(transaction, anew, Vectors()), sequence)
-                )
+                near = self._gating.near(transaction, anew, Vectors())
+                outcomes.append(self._gating.settle(transaction, anew, near, told, sequence))
         tell_since(transaction, kept, [one for one in outcomes if one.action != "NOTHING"])
 
     def _anew(self, transaction: SemanticTransaction, part: Statement, sequence: int) -> Statement | None:

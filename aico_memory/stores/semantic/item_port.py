@@ -100,6 +100,9 @@ class ItemReads(Protocol):
     def former_vector(self, memory_id: bytes, fingerprint: str) -> Vector | None:
         """The vector of an item under that model, whichever of its texts it was made for."""
 
+    def stated_vector(self, statement_id: bytes) -> tuple[str, Vector] | None:
+        """The vector of what a stored statement says, behind the fingerprint of its model; None where none was kept."""
+
     def active_count(self, scope: Scope) -> int:
         """Active items of a scope that are not dormant."""
 
@@ -225,6 +228,9 @@ class ItemWrites(ItemReads, Protocol):
 
     def keep_statement(self, statement: Statement, state: StatementState) -> None:
         """Store a statement, or move it into another state."""
+
+    def keep_stated_vector(self, statement_id: bytes, fingerprint: str, vector: Vector) -> None:
+        """The vector of what a stored statement says; it goes with the statement, or when another model takes over."""
 
     def drop_statement(self, statement_id: bytes) -> None:
         """It waits no longer, or repeats what another says."""

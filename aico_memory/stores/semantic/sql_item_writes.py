@@ -37,6 +37,11 @@ SELECT f.fingerprint_no, m.row_no, m.scope_no, m.version, ? FROM memory m, finge
 WHERE m.memory_id = ? AND f.fingerprint = ?
 ON CONFLICT (fingerprint_no, row_no) DO UPDATE SET version = excluded.version, half_floats = excluded.half_floats
 """
+_KEEP_STATED = """
+INSERT INTO stated_vector (statement_id, fingerprint, half_floats)
+SELECT statement_id, ?, ? FROM statement WHERE statement_id = ?
+ON CONFLICT (statement_id) DO UPDATE SET fingerprint = excluded.fingerprint, half_floats = excluded.half_floats
+"""
 _FORGET_CHANGES = f"""
 DELETE FROM evolution WHERE memory_id = ? AND what IN ('{STATUS}', '{VALID_FROM}', '{VALID_UNTIL}')
 AND cause IN {IN_LISTED}
@@ -109,6 +114,9 @@ class SqlItemWrites(SqlItemReads, SqlGraphWrites, SqlBookWrites):
         values = (statement.statement_id, self._scope_no(statement.scope), statement.owner, digest, state,
                   statement.event_id, statement.said_at_us, statement.heard, statement.place, body)  # fmt: skip
         self.connection.execute(_KEEP, values)
+
+    def keep_stated_vector(self, statement_id: bytes, fingerprint: str, vector: Vector) -> None:
+        self.connection.execute(_KEEP_STATED, (fingerprint, vector.astype("<f2").tobytes(), statement_id))
 
     def drop_statement(self, statement_id: bytes) -> None:
         self.connection.execute("DELETE FROM statement WHERE statement_id = ?", (statement_id,))

@@ -144,6 +144,12 @@ class SqlItemReads:
             row = connection.execute(sql, (memory_id, fingerprint)).fetchone()
         return None if row is None else np.frombuffer(row[0], dtype="<f2").astype(np.float32)
 
+    def stated_vector(self, statement_id: bytes) -> tuple[str, Vector] | None:
+        sql = "SELECT fingerprint, half_floats FROM stated_vector WHERE statement_id = ?"
+        with self._reading() as connection:
+            row = connection.execute(sql, (statement_id,)).fetchone()
+        return None if row is None else (str(row[0]), np.frombuffer(row[1], dtype="<f2").astype(np.float32))
+
     def active_count(self, scope: Scope) -> int:
         with self._reading() as connection:
             return int(connection.execute(f"SELECT count(*) FROM memory m WHERE {_ACTIVE}", scope).fetchone()[0])

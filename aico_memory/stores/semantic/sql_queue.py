@@ -30,6 +30,7 @@ _KEEP = """
 INSERT INTO vector (fingerprint_no, row_no, scope_no, version, half_floats)
 SELECT ?, row_no, scope_no, ?, ? FROM memory WHERE row_no = ?
 ON CONFLICT (fingerprint_no, row_no) DO UPDATE SET version = excluded.version, half_floats = excluded.half_floats
+WHERE vector.version <> (SELECT m.version FROM memory m WHERE m.row_no = vector.row_no)
 """
 _NAME = """
 INSERT INTO fingerprint (fingerprint, active)
@@ -108,6 +109,7 @@ class SqlIndexQueue:
             connection.execute("UPDATE fingerprint SET active = 1 WHERE fingerprint = ?", (fingerprint,))
             number = _number(connection, fingerprint)
             connection.execute("DELETE FROM vector WHERE fingerprint_no <> ?", (number,))
+            connection.execute("DELETE FROM stated_vector WHERE fingerprint <> ?", (fingerprint,))
             connection.execute("DELETE FROM fingerprint WHERE active = 0")
 
     def rows_after(self, after: int, limit: int) -> list[tuple[int, Memory]]:

@@ -221,7 +221,8 @@ class MemorySemanticStore(TwinItemReads, TwinSleepReads, MemoryConsumerState):
     def keep(self, fingerprint: str, vectors: Sequence[KeptVector]) -> None:
         self._tables.active_model = self._tables.active_model or fingerprint
         kept = self._tables.vectors.setdefault(fingerprint, {})
-        kept.update((one.key, one) for one in vectors if one.key in self._tables.memories)
+        fresh = [one for one in vectors if one.key in self._tables.memories and not self._has_vector(one.key, fingerprint)]
+        kept.update((one.key, one) for one in fresh)
 
     def entries(self, fingerprint: str, keys: Sequence[int]) -> list[VectorEntry]:
         memories = self._tables.memories
@@ -239,6 +240,7 @@ class MemorySemanticStore(TwinItemReads, TwinSleepReads, MemoryConsumerState):
     def activate(self, fingerprint: str) -> None:
         self._tables.active_model = fingerprint
         self._tables.vectors = {fingerprint: self._tables.vectors.get(fingerprint, {})}
+        self._tables.stated = {key: one for key, one in self._tables.stated.items() if one[0] == fingerprint}
 
     def rows_after(self, after: int, limit: int) -> list[tuple[int, Memory]]:
         return [(key, memory) for key, memory in sorted(self._tables.memories.items()) if key > after][:limit]

@@ -75,8 +75,13 @@ class TwinItemWrites(TwinItemReads):
     def keep_statement(self, statement: Statement, state: StatementState) -> None:
         self.tables.statements[statement.statement_id] = (statement, state)
 
+    def keep_stated_vector(self, statement_id: bytes, fingerprint: str, vector: Vector) -> None:
+        if statement_id in self.tables.statements:
+            self.tables.stated[statement_id] = fingerprint, vector
+
     def drop_statement(self, statement_id: bytes) -> None:
         self.tables.statements.pop(statement_id, None)
+        self.tables.stated.pop(statement_id, None)
 
     def move_evidence(self, event_id: bytes, before: bytes, after: bytes) -> None:
         evidence = self.tables.evidence

@@ -45,6 +45,7 @@ class TwinTables:
     active_model: str = ""
     readings: dict[bytes, Known] = field(default_factory=dict)
     statements: dict[bytes, tuple[Statement, StatementState]] = field(default_factory=dict)
+    stated: dict[bytes, tuple[str, Vector]] = field(default_factory=dict)
     relations: dict[RelationKey, Relation] = field(default_factory=dict)
     entities: dict[bytes, Entity] = field(default_factory=dict)
     merges: dict[bytes, tuple[Scope, Merge]] = field(default_factory=dict)
@@ -155,6 +156,10 @@ class TwinItemReads:
     def former_vector(self, memory_id: bytes, fingerprint: str) -> Vector | None:
         kept = self.tables.vectors.get(fingerprint, {}).get(self.tables.keys.get(memory_id, 0))
         return None if kept is None else kept.vector.astype(np.float16).astype(np.float32)
+
+    def stated_vector(self, statement_id: bytes) -> tuple[str, Vector] | None:
+        fingerprint, vector = self.tables.stated.get(statement_id, ("", None))
+        return None if vector is None else (fingerprint, vector.astype(np.float16).astype(np.float32))
 
     def active_count(self, scope: Scope) -> int:
         return len(self._items(lambda one: _counts(one, scope)))

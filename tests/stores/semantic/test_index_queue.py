@@ -40,6 +40,18 @@ def test_a_vector_stands_for_the_text_of_its_version(store, queue):
     assert queue.vectors("m").size() == 0
 
 
+def test_a_vector_that_comes_late_takes_the_place_of_none_that_a_transaction_kept(store, queue):
+    add(store, a_memory(1))
+    key = queue.pending(1)[0].key
+    queue.keep("m", [KeptVector(key, 1, np.array([1, 0], np.float32))])
+    with store.transaction() as transaction:
+        transaction.replace(a_memory(1, "I like coffee", version=2), ["coffee"], 2)
+        transaction.keep_vector(memory_id(1), "m", np.array([0, 1], np.float32))
+    for version in (1, 2):
+        queue.keep("m", [KeptVector(key, version, np.array([0.5, 0.5], np.float32))])
+    assert [list(one.vector) for one in queue.entries("m", [key])] == [[0, 1]]
+
+
 def test_another_model_never_overwrites_the_vectors_of_the_active_one(store, queue):
     add(store, a_memory(1))
     add(store, a_memory(2, scope=BEN))

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from aico_memory.domain.gate.explain import Explanation, Outcome, Seen
 from aico_memory.domain.gate.policy import PolicyHistory, PolicyVersion, WritePolicy
 from tests.stores.semantic.memories import ADA, BEN, a_memory, memory_id
@@ -23,6 +25,26 @@ def test_statements_of_a_key_come_in_the_order_of_saying_and_the_oldest_drop_out
         transaction.keep_statement(said(9, "Kyiv", 9, scope=ADA), "kept")
         transaction.drop_statement(told[1].statement_id)
     assert [one.fact.value for one in store.statements(ADA, told[0].key, 9)] == ["Oslo", "Bern", "Kyiv"]
+
+
+def test_what_a_statement_says_has_its_vector_until_it_goes_or_another_model_takes_over(store, queue):
+    rome, oslo = said(1, "Rome", 1, scope=ADA), said(2, "Oslo", 2, scope=ADA)
+    with store.transaction() as transaction:
+        for one in (rome, oslo):
+            transaction.keep_statement(one, "referring")
+            transaction.keep_stated_vector(one.statement_id, "m", np.array([0.5, 1], np.float32))
+        transaction.keep_stated_vector(bytes(16), "m", np.ones(2, np.float32))
+        assert transaction.stated_vector(bytes(16)) is None
+        transaction.keep_statement(rome, "kept")
+        transaction.keep_stated_vector(rome.statement_id, "n", np.array([1, 0.25], np.float32))
+    fingerprint, vector = store.stated_vector(rome.statement_id) or ("", None)
+    assert (fingerprint, list(vector)) == ("n", [1, 0.25])
+    queue.activate("n")
+    assert store.stated_vector(oslo.statement_id) is None is not store.stated_vector(rome.statement_id)
+    with store.transaction() as transaction:
+        transaction.drop_statement(rome.statement_id)
+        transaction.keep_statement(rome, "kept")
+    assert store.stated_vector(rome.statement_id) is None
 
 
 def test_what_is_not_proven_stands_under_its_key_and_is_no_part_of_a_chain_until_it_is_kept(store):
