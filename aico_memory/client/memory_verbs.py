@@ -205,6 +205,8 @@ class MemoryVerbs:
     ) -> Changed:
         """Correct a memory: a new version; the old text stays queryable. Raises NotFound, ImmutableItem.
 
+        An item is read anew, as if the text had been said when it was: whom it is about, its value and since and until when.
+
         In a group or project only whose word it is may change it: AccessDenied for others.
         """
         user, identifier = self._owner(memory_id, user_id)
