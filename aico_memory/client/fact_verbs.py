@@ -65,14 +65,12 @@ class FactVerbs:
         """What answers a question (English, German or Turkish) and was true at `as_of`.
 
         `as_of` None: at the time that the question names ("in 2019", "next week"), else now.
-
         `{"results": [{"id", "memory", "value", "valid_from", "valid_until", "confidence", "evidence"}], "degraded"}`:
         normally one, several where several hold at once, none where nothing was true then. `value` is the shortest phrase
         as it was said, None where there is none; `memory` is the text, of a long one what stands around the value;
         `valid_from` and `valid_until` are None where open; `evidence` are event ids; `degraded`: who could not be asked.
         `known_as_of`: by what had been said then, whenever it arrived. `zone` (IANA): in which "yesterday" in the question is
-        meant; else that of `as_of`. Reads the user's own facts, and those of the
-        group and project that are named. Raises InvalidMessage, NaiveTime.
+        meant; else that of `as_of`. Reads the own facts, those of a group or project named. Raises InvalidMessage, NaiveTime.
         """
         user = self._session.user(user_id)
         request = context_pb2.RecallRequest(

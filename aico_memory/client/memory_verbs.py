@@ -205,6 +205,8 @@ class MemoryVerbs:
     ) -> Changed:
         """Correct a memory: a new version; the old text stays queryable. Raises NotFound, ImmutableItem.
 
+        An item is read anew, as if the text had been said when it was: whom it is about, its value and since and until when.
+
         In a group or project only whose word it is may change it: AccessDenied for others.
         """
         user, identifier = self._owner(memory_id, user_id)
@@ -272,7 +274,10 @@ class MemoryVerbs:
     async def history(
         self, memory_id: str, user_id: str | None = None, group_id: str | None = None, project_id: str | None = None
     ) -> list[HistoryEntry]:
-        """How a memory has changed, oldest first. Raises NotFound."""
+        """How a memory has changed: its making, then each change, oldest first. Raises NotFound.
+
+        It was made when it arrived, which may be after the moment at which what changed it was said.
+        """
         user, identifier = self._owner(memory_id, user_id)
         scopes = checked_scopes(user, group_id, project_id)
         request = semantic_pb2.MemoryHistoryRequest(user_id=user, memory_id=identifier, scopes=scopes)

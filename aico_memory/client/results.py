@@ -179,6 +179,7 @@ class HistoryEntry(TypedDict):
     # ADD | UPDATE, or why it holds no longer: SUPERSEDE (something else took its place) | RETRACT (it was never true) |
     # EXPIRE | DISABLE | DELETE (the user took it away); else the field that changed, in capitals.
     event: str
+    # By its name in a memory (`valid_until`), or "created".
     field: str
     # The text before and after; None where the memory did not hold.
     old_memory: str | None
@@ -186,6 +187,7 @@ class HistoryEntry(TypedDict):
     # Of the field that changed.
     old_value: str | None
     new_value: str | None
+    # When the memory was made, by the clock of the bus (ADD), or when what changed it was said or done.
     created_at: str | None
     reason: str | None
     cause: str | None

@@ -185,7 +185,8 @@ def history_shape(memory_id: str, changes: Iterable[semantic_pb2.EvolutionRecord
     shaped: list[HistoryEntry] = []
     text: str | None = None
     for change in changes:
-        event = _EVENTS.get(change.what, change.what.upper())
+        field = change.what.removesuffix(_TIMES)
+        event = _EVENTS.get(field, field.upper())
         before = text
         if event in ("ADD", "UPDATE"):
             before, text = change.old_value or None, change.new_value or None
@@ -196,7 +197,7 @@ def history_shape(memory_id: str, changes: Iterable[semantic_pb2.EvolutionRecord
             {
                 "memory_id": memory_id,
                 "event": event,
-                "field": change.what,
+                "field": field,
                 "old_memory": before,
                 "new_memory": text,
                 "old_value": _told(change.what, change.old_value),

@@ -57,7 +57,7 @@ class TimeVerbs:
     ) -> HeldFacts:
         """All facts that were true at a moment (None: now), as believed at `known_as_of` (None: today).
 
-        Of a single-valued predicate one at most. Raises NotFound for an unknown id, TooLarge.
+        Of a single-valued predicate one at most a scope (own, group, project). Raises NotFound for an unknown id, TooLarge.
         """
         return await self._state(
             user_id,

@@ -138,7 +138,7 @@ class Disclosing:
         question = context_pb2.AroundRequest(
             user_id=request.user_id, memory_ids=memory_ids[: settings.search_limit],
             scopes=questions.readable_scopes(request.user_id, request.group_id, request.project_id),
-            neighbours=settings.neighbours if request.depth != "search" else 0,
+            neighbours=settings.neighbours if request.depth != "search" else 0, known_as_of_us=request.known_as_of_us,
         )  # fmt: skip
         found: context_pb2.Around | None = tiers.take(tiers.ask(SEMANTIC, request.depth, question, request.user_id))
         return found

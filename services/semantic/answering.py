@@ -35,6 +35,7 @@ from services.semantic.convert import (
 from services.semantic.direct_recall import DirectRecall
 from services.semantic.fused import FUSED, FusedSearch
 from services.semantic.live_index import LiveIndex
+from services.semantic.telling_then import tell_as_known
 
 VECTOR, TEXT = "vector", "text"
 # Taken beyond the limit from an index, which may be a moment behind the store.
@@ -77,6 +78,7 @@ class Answering:
                 raise InvalidMessage(f"The retriever {FUSED} answers alone")
             read = partial(self._read_records, event=event)
             answer = self._searching.search(message, view, limit, self._identity.names(event.user), read)
+            tell_as_known(self._store, scopes, answer.records, view.known_as_of_us)
             answer.settled = settled
             return answer
         answer = semantic_pb2.SemanticMatches(index=self._settings.index)
@@ -103,6 +105,7 @@ class Answering:
             entry.memory_ids.extend(memory_id for memory_id, _ in seen)
             entry.scores.extend(score for _, score in seen)
         answer.records.extend(kept.values())
+        tell_as_known(self._store, scopes, answer.records, view.known_as_of_us)
         return answer
 
     def get(self, event: Event) -> semantic_pb2.MemoryPage:

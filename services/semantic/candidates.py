@@ -14,7 +14,7 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import context_pb2, semantic_pb2
 from aico_memory.domain.formation.entities import Gazetteer
-from aico_memory.domain.memory import RECORD, Condition, Evidence, Memory, Scope, View, conditions, record_of
+from aico_memory.domain.memory import OPEN, RECORD, Condition, Evidence, Memory, Scope, View, conditions, record_of
 from aico_memory.settings.identity import IdentitySettings
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import SemanticStore
@@ -22,6 +22,7 @@ from aico_memory.stores.semantic.retrieval_port import RetrievalReads, Sources
 from services.semantic.at_hand import AtHand, at_hand
 from services.semantic.connecting import Connecting
 from services.semantic.convert import (
+    CREATED,
     history_of,
     id_bytes,
     id_text,
@@ -34,6 +35,7 @@ from services.semantic.convert import (
 )
 from services.semantic.direct_recall import NEAR, NOTHING, DirectRecall, Recalled, speaking_of
 from services.semantic.outlived import outlived
+from services.semantic.telling_then import tell_as_known
 
 # Candidates between which likeness is told (the rest is far from any context), and first matches of each question that may
 # answer it though words of it are left open.
@@ -145,6 +147,7 @@ class CandidateAnswers:
         found = {**{memory.memory_id: memory for memory in first}, **found}
         started = time.perf_counter()
         self._tell(answer, list(found.values()), ranked, view)
+        tell_as_known(self._store, scopes, answer.records, view.known_as_of_us)
         answer.timings.add(stage="records", milliseconds=_since(started))
         answer.degraded.extend(ranked.degraded)
         answer.model, answer.language = ranked.model, answer.language or ranked.language
@@ -152,9 +155,10 @@ class CandidateAnswers:
         return answer
 
     def around(self, event: Event) -> context_pb2.Around:
-        """Memories with their changes, creation first, and what was said around them; unknown ids are named, and so are
-        those that do not fit into the answer."""
+        """Memories with their changes, creation first, and what was said around them, as it was known at the moment asked
+        for; unknown ids are named, and so are those that do not fit into the answer."""
         request: context_pb2.AroundRequest = event.message
+        known_us = request.known_as_of_us or OPEN
         settled = self._vouched()
         scopes = scopes_of(request.scopes, event.user, self._identity.names(event.user))
         wanted = dict.fromkeys(id_bytes(memory_id) for memory_id in request.memory_ids)
@@ -170,20 +174,23 @@ class CandidateAnswers:
             reading = values.get(memory.memory_id)
             if reading is not None:
                 record.subject, record.predicate, record.value = reading.subject, reading.predicate, reading.value
-            before, after = self._beside(memory, sources[:1], request.neighbours)
+            before, after = self._beside(memory, sources[:1], request.neighbours, known_us)
+            history = history_of(memory, changes[memory.memory_id], sources)
             one = context_pb2.AroundOne(
                 record=record, before=before[::-1], after=after,
-                changes=history_of(memory, changes[memory.memory_id], sources),
+                # What was known then was made when it arrived, which may have been later.
+                changes=[change for change in history if change.what == CREATED or change.at_us <= known_us],
             )  # fmt: skip
             room -= one.ByteSize()
             if room < 0 and answer.found:
                 answer.cut.extend(map(id_text, ids[place:]))
                 break
             answer.found.append(one)
+        tell_as_known(self._store, scopes, [one.record for one in answer.found], request.known_as_of_us)
         return answer
 
     def _beside(
-        self, memory: Memory, source: Sequence[Evidence], limit: int
+        self, memory: Memory, source: Sequence[Evidence], limit: int, known_us: int
     ) -> tuple[list[context_pb2.Neighbour], list[context_pb2.Neighbour]]:
         if not limit:
             return [], []
@@ -193,7 +200,7 @@ class CandidateAnswers:
         # The message that an item was made of is not beside it, and what a version says now is not beside that.
         own = {record_of(one.event_id) for one in source} | {memory.version_of}
         before, after = (
-            [_neighbour(one) for one in beside if one.memory_id not in own][:limit]
+            [_neighbour(one) for one in beside if one.memory_id not in own and one.recorded_at_us <= known_us][:limit]
             for beside in self._retrieval.around(at, limit + len(own))
         )
         return before, after

@@ -17,6 +17,8 @@ from aico_memory.errors import AccessDenied, InvalidMessage
 from aico_memory.settings.memory_model import ImportanceSettings
 
 REPLAY = "replay"
+# What the first step of a history is called.
+CREATED = "created"
 # So far may the clock of whoever said something be ahead.
 _AHEAD_US = 10_000
 
@@ -143,7 +145,7 @@ def history_of(
     """How a memory came to be as it is: its creation, then its changes."""
     first_text = next((change.old_value for change in changes if change.what == "text"), memory.text)
     created = semantic_pb2.EvolutionRecord(
-        what="created", new_value=first_text, at_us=memory.created_at_us, reason=memory.kind,
+        what=CREATED, new_value=first_text, at_us=memory.created_at_us, reason=memory.kind,
         cause_event_id=evidence[0].event_id if evidence else b"",
     )  # fmt: skip
     return [created, *map(evolution_message, changes)]

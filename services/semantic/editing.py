@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.domain.formation.entities import extract_entities
+from aico_memory.domain.formation.formed import SPEAKER
 from aico_memory.domain.formation.language import guess_language
 from aico_memory.domain.gate.policy import require_writable
 from aico_memory.domain.gate.rewording import key_for, restated, reworded
 from aico_memory.domain.gate.statement import UNSAID, Known, withdrawal
 from aico_memory.domain.lifecycle import withdrawn
-from aico_memory.domain.memory import RECORD, Evidence, Evolution, Memory
+from aico_memory.domain.memory import OPEN, RECORD, Evidence, Evolution, Memory
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.strength.confidence import written_confidence
 from aico_memory.domain.strength.forgetting import awakened
@@ -199,19 +200,16 @@ class Editing:
     def _reread(self, transaction: SemanticTransaction, event: Event, known: Known, edited: Memory) -> Memory:
         """The item with the reading of its new text; its statement says the same, so that later ones meet it there."""
         formed = self._forming.form(_said(event, edited, edited.said_at_us))
-        item = reworded(known, edited.text, facts_of(formed))
+        held = transaction.statement(edited.memory_id)
+        before = None if held is None else held[0].fact
+        item = reworded(known, edited, facts_of(formed), before, akin=self._akin(known.memory, edited))
         key = key_for(item, edited.text) if known.predicate else edited.fact_key
-        if key != edited.fact_key and any(
-            one.memory.status == "active" and one.memory.memory_id != edited.memory_id
-            for one in transaction.by_key(edited.scope, key)
-        ):
-            raise InvalidMessage("Another memory tells of that already", "Edit that one, or delete this one.")
+        self._require_room(transaction, edited, replace(item.memory, fact_key=key))
         believed = written_confidence(self._confidence.explicit, _EXPLICIT, 1, self._confidence)
-        edited = replace(edited, kind=item.memory.kind, fact_key=key, confidence=max(edited.confidence, believed))
+        edited = replace(item.memory, fact_key=key, confidence=max(edited.confidence, believed))
         item = replace(item, memory=edited)
         transaction.put_item(item, self._rules.tokens(edited), event.global_sequence)
         self._graphing.restate(transaction, item, event.occurred_us, event.event_id.bytes)
-        held = transaction.statement(edited.memory_id)
         if held is not None:
             statement, state = held
             for one in transaction.statements(edited.scope, statement.key, 10_000) if state == "kept" else ():
@@ -220,10 +218,24 @@ class Editing:
                 repeats = said and one.statement_id != edited.memory_id
                 if repeats and not transaction.known([one.statement_id], [edited.scope]):
                     transaction.drop_statement(one.statement_id)
+            # Its vector goes with it: the new words have another.
             transaction.drop_statement(statement.statement_id)
-            anew = restated(statement, item, edited.text, event.occurred_us)
-            keep_stated(transaction, anew, state, self._forming.vectors)
+            keep_stated(transaction, restated(statement, item, known.memory), state, self._forming.vectors)
         return edited
+
+    def _akin(self, memory: Memory, edited: Memory) -> bool:
+        """Whether both texts have a word in common that not every text has."""
+        return bool((self._rules.content_words(memory) & self._rules.content_words(edited)) - {SPEAKER})
+
+    @staticmethod
+    def _require_room(transaction: SemanticTransaction, before: Memory, after: Memory) -> None:
+        """InvalidMessage where another item holds what this one would tell, or would hold open beside it."""
+        opens = after.valid_until_us == OPEN > before.valid_until_us
+        for one in transaction.by_key(after.scope, after.fact_key) if opens or after.fact_key != before.fact_key else ():
+            other = one.memory
+            meets = after.fact_key != before.fact_key or (other.valid_until_us == OPEN and not other.variant_of)
+            if other.status == "active" and other.memory_id != after.memory_id and meets:
+                raise InvalidMessage("Another memory tells of that already", "Edit that one, or delete this one.")
 
     def _say_anew(self, transaction: SemanticTransaction, event: Event, record: Memory, text: str) -> None:
         """What an edited message states now; what only its old words said was never true."""

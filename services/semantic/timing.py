@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import temporal_pb2
 from aico_memory.domain.gate.statement import Known, Statement
 from aico_memory.domain.memory import OPEN
+from aico_memory.domain.temporal.as_known import as_known
 from aico_memory.domain.temporal.evolution import Step, confirmations, evolution
 from aico_memory.domain.temporal.series import field_series, stated_series
 from aico_memory.domain.temporal.trends import Point
@@ -50,7 +52,7 @@ class Timing:
         for version in held:
             belief = version.believed(known_us)
             span = (belief.valid_from_us, belief.valid_until_us) if belief else (at_us, OPEN)
-            facts.append(_fact(version, meant.item(version), asker, *span))
+            facts.append(_fact(version, _then(meant, version, known_us), asker, *span))
         return _page(facts, request.limit, request.after, at_us, known_us)
 
     def timeline(self, event: Event) -> temporal_pb2.HeldFacts:
@@ -65,7 +67,7 @@ class Timing:
         spans: Sequence[Span] = during(meant.versions, from_us, until_us, known_us)
         kinds = request.about.kinds
         facts = [
-            _fact(span.version, meant.item(span.version), asker, span.from_us, span.until_us)
+            _fact(span.version, _then(meant, span.version, known_us), asker, span.from_us, span.until_us)
             for span in spans
             if not kinds or meant.item(span.version).memory.kind in kinds
         ]
@@ -123,6 +125,13 @@ class Timing:
         if len(held) != 1:
             raise NotFound(f"{len(held)} facts of that hold now", "Give the memory_id of one.")
         return meant.item(held[0])
+
+
+def _then(meant: Meant, version: Version, known_us: int) -> Known:
+    """The item of a version as it was known at a moment."""
+    item = meant.item(version)
+    changes = meant.histories[item.memory.version_of or item.memory.memory_id]
+    return replace(item, memory=as_known(item.memory, changes, known_us))
 
 
 def _fact(version: Version, item: Known, asker: Asker, from_us: int, until_us: int) -> temporal_pb2.HeldFact:

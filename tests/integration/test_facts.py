@@ -202,7 +202,7 @@ def test_every_decision_is_explained_by_message_and_by_memory(deployment: Deploy
         assert [one["event_id"] for one in of_memory["events"]] == [second]
         (then,) = client.recall("Where do I live?", "curious", as_of=APRIL)["results"]
         changes = client.explain(then["id"], "curious")["changes"]
-        assert {"created", "status", "valid_until_us"} <= {change["field"] for change in changes}
+        assert {"created", "status", "valid_until"} <= {change["field"] for change in changes}
         assert {change["cause"] for change in changes} == {first, second}
         with pytest.raises(NotFound):
             client.explain(str(uuid.uuid4()), "curious")

@@ -870,9 +870,12 @@ class AroundRequest(_message.Message):
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     SCOPES_FIELD_NUMBER: _builtins.int
     NEIGHBOURS_FIELD_NUMBER: _builtins.int
+    KNOWN_AS_OF_US_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     neighbours: _builtins.int
     """Before and after each."""
+    known_as_of_us: _builtins.int
+    """Records and changes as they were known then; 0: as they are known now."""
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -884,10 +887,11 @@ class AroundRequest(_message.Message):
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         scopes: _abc.Iterable[_envelope_pb2.Scope] | None = ...,
         neighbours: _builtins.int = ...,
+        known_as_of_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory_ids", b"memory_ids", "neighbours", b"neighbours", "scopes", b"scopes", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["known_as_of_us", b"known_as_of_us", "memory_ids", b"memory_ids", "neighbours", b"neighbours", "scopes", b"scopes", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

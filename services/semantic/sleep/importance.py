@@ -10,11 +10,14 @@ from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.domain.memory import record_of
 from aico_memory.domain.scopes import scope_of
+from aico_memory.errors import InvalidMessage
 from aico_memory.stores.semantic.port import SemanticStore
 
 # The most that one answer is reckoned for.
 _EXPERIENCES = 5000
 _QUESTIONS = 1000
+# Stores keep places as signed integers of 64 bits.
+_LAST_PLACE = (1 << 63) - 1
 
 
 class Importance:
@@ -26,8 +29,13 @@ class Importance:
         self._fingerprint = fingerprint
 
     def page(self, event: Event) -> sleep_pb2.ImportancePage:
-        """Mean cosine similarity of each record to the last questions: vectors are unit length, so their mean will do."""
+        """Mean cosine similarity of each record to the last questions: vectors are unit length, so their mean will do.
+
+        Raises InvalidMessage where `before` is beyond any place on the bus.
+        """
         message: sleep_pb2.ImportanceRequest = event.message
+        if message.before > _LAST_PLACE:
+            raise InvalidMessage("ImportanceRequest.before is no place on the bus")
         event_ids = message.event_ids[:_EXPERIENCES]
         page = sleep_pb2.ImportancePage(importance=[0.0] * len(event_ids))
         fingerprint = self._fingerprint()

@@ -205,3 +205,10 @@ def test_outcomes_whose_owner_is_away_are_named_as_missing(handlers: ContextHand
     link.answers[outcomes_pb2.OutcomesRequest] = None
     answer = disclosed(handlers, "search", query="habits", filters=semantic_pb2.SearchFilters(kinds=["outcome"]))
     assert (list(answer.items), list(answer.degraded)) == ([], ["behavioral"])
+
+
+def test_what_is_around_a_memory_is_asked_for_as_it_was_known(handlers: ContextHandlers, tiers: Held, link: TwinLink) -> None:
+    tiers.say(LONG)
+    known_us = 1 << 61
+    disclosed(handlers, "timeline", query="bicycle", known_as_of_us=known_us)
+    assert [one.known_as_of_us for one, _ in link.asked if isinstance(one, context_pb2.AroundRequest)] == [known_us]

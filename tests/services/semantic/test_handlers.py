@@ -92,7 +92,7 @@ def test_an_edit_is_found_by_its_new_words_and_the_old_text_stays_known(worker):
     then = worker.search("Rome", known_as_of_us=known)
     # And what was made of the old words, which was believed then.
     assert sorted((one.text, one.status) for one in then.records) == [
-        ("I live in Rome", "superseded"), ("User lives in Rome", "superseded")
+        ("I live in Rome", "active"), ("User lives in Rome", "active")
     ]  # fmt: skip
     assert [len(one.memory_ids) for one in then.lists] == [2, 2]
     assert [[source.method for source in one.sources] for one in then.records if one.kind == "record"] == [["rule"]]

@@ -11,6 +11,7 @@ import pytest
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import sleep_pb2
 from aico_memory.domain.memory import RECORD
+from aico_memory.errors import InvalidMessage
 from aico_memory.ids import derive_id
 from aico_memory.stores.semantic.item_port import Vector
 from aico_memory.stores.semantic.port import KeptVector
@@ -72,6 +73,15 @@ def test_what_was_asked_after_the_night_began_says_nothing(store: MemorySemantic
     request = sleep_pb2.ImportanceRequest(user_id="ada", event_ids=[experience(1).bytes], questions=10, before=9)
     page = Importance(store, lambda: MODEL).page(Event(uuid.UUID(int=99), "", "ada", request))
     assert (page.questions, list(page.importance)) == (1, pytest.approx([1.0], abs=1e-3))
+
+
+@pytest.mark.parametrize("before", [1 << 63, (1 << 64) - 1])
+def test_a_place_beyond_any_is_refused(store: MemorySemanticStore, before: int) -> None:
+    request = sleep_pb2.ImportanceRequest(user_id="ada", event_ids=[experience(1).bytes], questions=10, before=before)
+    with pytest.raises(InvalidMessage, match="before"):
+        Importance(store, lambda: MODEL).page(Event(uuid.UUID(int=99), "", "ada", request))
+    request.before = (1 << 63) - 1
+    assert Importance(store, lambda: MODEL).page(Event(uuid.UUID(int=99), "", "ada", request)).questions == 0
 
 
 def test_where_nothing_was_asked_nothing_is_important(store: MemorySemanticStore) -> None:

@@ -129,7 +129,8 @@ def test_a_history_tells_a_change_a_retraction_and_a_deletion_apart_and_times_as
     assert event("invalid") == "DELETE"
     until = semantic_pb2.EvolutionRecord(what="valid_until_us", old_value=str(1 << 62), new_value=str(AT), at_us=AT)
     told = history_shape("m1", [until])[0]
-    assert (told["field"], told["old_value"], told["new_value"]) == ("valid_until_us", None, AT_TEXT)
+    assert (told["event"], told["field"]) == ("VALID_UNTIL", "valid_until")
+    assert (told["old_value"], told["new_value"]) == (None, AT_TEXT)
 
 
 def test_no_skill_is_none() -> None:
