@@ -80,7 +80,7 @@ _MARKS = (
     "until_then",
     "adding",
     "listed",
-    "instead",
+    "instead", "swapped", "apology",
     "frequency", "object_first", "led",
     "in_its_place", "off_it", "again", "progress", "progress_of_things", "how_many", "gone", "instructions",
     "ever", "having", "same_days", "has_none",

@@ -140,8 +140,13 @@ def _openers(speech: Speech, grammar: Grammar) -> None:
 
 
 def _contrast(speech: Speech, grammar: Grammar) -> None:
-    for mark in grammar.marks["contrast"]:
-        match = mark.search(speech.text)
+    said = speech.text
+    for mark in grammar.marks["apology"]:
+        said = mark.sub("", said)
+    # "Oslo instead of Rome" is a change, too, where nothing says that something was wrong.
+    swapped = grammar.marks["swapped"] if speech.act == "correct" or said != speech.text else ()
+    for mark in (*grammar.marks["contrast"], *swapped):
+        match = mark.search(said)
         if match is None:
             continue
         old, new = trim(match["old"]), trim(match["new"])
@@ -156,13 +161,14 @@ def _contrast(speech: Speech, grammar: Grammar) -> None:
         for mark in grammar.marks["no_more"]:  # noqa: PLW2901
             old, new = trim(mark.sub(" ", old)), trim(mark.sub(" ", new))
         speech.corrected = squeeze(old)
-        before = squeeze(speech.text[: match.start()])
-        speech.text = squeeze(f"{before} {new} {speech.text[match.end() :]}")
+        before = squeeze(said[: match.start()])
+        sorry = said != speech.text
+        speech.text = squeeze(f"{before} {new} {said[match.end() :]}")
         if change:
             # "No longer X but Y": both were true, one after the other.
             speech.act = ""
             return
-        speech.contrasted = not speech.act
+        speech.contrasted = not speech.act and not sorry
         speech.act = speech.act or "correct"
         if len(before.split()) <= 1 and not _tells_what_happened(new, grammar):
             speech.elliptic = new

@@ -14,7 +14,7 @@ from aico_memory.domain.formation.instructing import instructed
 from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.formation.observe import classes_of, density_of, emotion_of, filters_of, stopping
 from aico_memory.domain.formation.statements import read_statements
-from aico_memory.domain.formation.wording import readable, squeeze
+from aico_memory.domain.formation.wording import readable, squeeze, with_stops
 
 # A message that tries to give orders may tell facts, but never binding ones.
 BINDING_KINDS = frozenset({"constraint", "preference", "procedure"})
@@ -63,9 +63,9 @@ def form(
         apart = told_apart(read.facts, grammar.tellings, grammar.relations, told, said_at_us)
         # "The fridge is here" says that there is one, and nothing of it.
         telling = [fact for fact in (*asked, *apart) if fact.value or fact.act != "assert"]
-        facts = tuple(_finished(fact, entities, filtered) for fact in telling)
+        facts = tuple(_finished(fact, entities, filtered, told) for fact in telling)
         trace += [f"standing instruction: {fact.value[:80]}" for fact in asked]
-        plans = tuple(_finished(fact, entities, filtered) for fact in read.plans)
+        plans = tuple(_finished(fact, entities, filtered, told) for fact in read.plans)
         strong = strong or read.strong or bool(facts)
         trace += read.trace
         if read.last_party is not None and read.last_party.name:
@@ -90,7 +90,7 @@ def form(
     )
 
 
-def _finished(fact: FormedFact, entities: tuple[str, ...], filtered: Sequence[str]) -> FormedFact:
-    """With its entities; what is binding becomes a plain fact where the message smells of a trick."""
+def _finished(fact: FormedFact, entities: tuple[str, ...], filtered: Sequence[str], told: str) -> FormedFact:
+    """With its entities, its value as it was said; what is binding becomes a plain fact where the message smells of a trick."""
     kind = "fact" if "prompt_injection" in filtered and fact.kind in BINDING_KINDS else fact.kind
-    return replace(fact, entities=entities, kind=kind, excerpt=fact.excerpt[:300])
+    return replace(fact, value=with_stops(fact.value, told), entities=entities, kind=kind, excerpt=fact.excerpt[:300])

@@ -38,6 +38,8 @@ _DASHES = re.compile(r"\s+[-–—]+\s+|[–—]")
 # Stands for a comma where words are taken apart one by one.
 COMMA = "⸴"
 _CUT = re.compile(rf"\s*{COMMA}\s*|,\s+")
+# Titles and initials, behind which people write a stop.
+_SHORTENED = re.compile(r"\b(?P<short>Prof|Dr|Mr|Mrs|Ms|St|Hr|Fr|Av|Doç|[A-ZÄÖÜÇĞİŞ])(?= (?P<next>[A-ZÄÖÜÇĞİŞ]\w*))")
 _EDGES = ' \t,.;:!?…"()[]-–—*'
 
 
@@ -107,6 +109,11 @@ def sentences(text: str, openers: tuple[re.Pattern[str], ...] = ()) -> list[str]
 def trim(text: str) -> str:
     """Without spaces and punctuation at the edges."""
     return text.strip(_EDGES)
+
+
+def with_stops(value: str, text: str) -> str:
+    """A value with the stops behind titles and initials as the text has them ("Dr Kim" -> "Dr. Kim")."""
+    return _SHORTENED.sub(lambda at: f"{at['short']}." if f"{at['short']}. {at['next']}" in text else at["short"], value)
 
 
 def first_of(text: str) -> str:
