@@ -49,7 +49,7 @@ from services.behavioral.measuring import Measuring
 from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
 from services.behavioral.own_skills import ACCEPTED, ARCHIVED, put
-from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
+from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, UNDO, OwnTopics
 from services.behavioral.policy_trials import PolicyTrials, starting_prior
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
@@ -67,7 +67,6 @@ from services.behavioral.undoing import undo
 FEEDBACK = topic_of(behavioral_pb2.FeedbackEvent).name
 CONSENT = topic_of(behavioral_pb2.ConsentChanged).name
 CLEAN_UP = topic_of(behavioral_pb2.BehavioralCleanUp).name
-UNDO = topic_of(behavioral_pb2.UndoLearning).name
 EDIT = topic_of(behavioral_pb2.EditFeedback).name
 DELETE_SELECTIONS = topic_of(behavioral_pb2.DeleteSelections).name
 RESPONSE = topic_of(behavioral_pb2.RecordResponse).name

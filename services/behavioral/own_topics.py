@@ -28,6 +28,7 @@ from services.behavioral.topic_vectors import Matrix, rows_of
 SELECT = topic_of(behavioral_pb2.SkillSelectionRequest).name
 PUT_SKILL = topic_of(behavioral_pb2.PutSkill).name
 CHANGE_SKILL = topic_of(behavioral_pb2.ChangeSkill).name
+UNDO = topic_of(behavioral_pb2.UndoLearning).name
 # Vectors kept in memory: 1.5 KiB each with 384 dimensions.
 _VECTORS = 4096
 # People of whom it is kept that they have no topics.
@@ -61,9 +62,9 @@ class OwnTopics:
         """By user: what a selection of this batch may need; people without topics of their own are left out.
 
         Every batch is to be given, in order: who had no topics is read again only after a command of theirs. A skill
-        that is made, brought back or reverted earlier in the same batch is among the user's skills by then.
+        that is made, brought back (by an undo, too) or reverted earlier in the same batch is among the user's skills by then.
         """
-        changing = {event.user for event in events if event.topic in (PUT_SKILL, CHANGE_SKILL)}
+        changing = {event.user for event in events if event.topic in (PUT_SKILL, CHANGE_SKILL, UNDO)}
         self._without -= changing
         selecting = {event.user for event in events if event.topic == SELECT}
         found: dict[str, Wanted] = {}
