@@ -20,6 +20,7 @@ from aico_memory.domain.guardrails.adjustment import BEHAVIORAL_PRIOR
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage, NotFound, RefusedTransition
 from aico_memory.ids import derive_id
 from aico_memory.models.feedback_tables import load_classifier
+from aico_memory.models.language_tables import load_function_words
 from aico_memory.paths import config_file
 from aico_memory.runtime.adjusting import account, adjustment_page, decide
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
@@ -134,8 +135,9 @@ class BehavioralHandlers(Handlers):
         self._shelves = Shelves(catalogue, self._reader_of, settings.hierarchical.cached_users)
         chooser = chooser_of(settings)
         self._selector = Selector(catalogue, policy, chooser, self._tastes, settings.seed)
-        own = OwnTopics(store, self._shelves, self._reader_of)
-        self._situations = Situations(self._ask, catalogue, weights, settings, own)
+        languages = load_function_words(ports.home)
+        own = OwnTopics(store, self._shelves, self._reader_of, languages)
+        self._situations = Situations(self._ask, catalogue, weights, settings, own, languages)
         fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
         questions = Questions(
             store, catalogue, self._selector, lambda: Tastes(catalogue, self._starting, settings), settings, self._reader_of,
