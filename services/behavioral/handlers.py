@@ -108,7 +108,8 @@ class BehavioralHandlers(Handlers):
             raise ConfigurationInvalid(f"behavioral.policy: there is no policy {settings.policy!r}")
         weights = trigger_weights(settings.trigger)
         self.state = store.state
-        self._desk = advisor.Desk(ports, store)
+        languages = load_function_words(ports.home)
+        self._desk = advisor.Desk(ports, store, languages)
         self._measuring = Measuring(store, catalogue, settings.metrics, ports.clock, ports.log, ports.settings.bus.reply_bytes)
         self._commands: dict[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
             CONSENT: self._desk.counting(consent),
@@ -135,7 +136,6 @@ class BehavioralHandlers(Handlers):
         self._shelves = Shelves(catalogue, self._reader_of, settings.hierarchical.cached_users)
         chooser = chooser_of(settings)
         self._selector = Selector(catalogue, policy, chooser, self._tastes, settings.seed)
-        languages = load_function_words(ports.home)
         own = OwnTopics(store, self._shelves, self._reader_of, languages)
         self._situations = Situations(self._ask, catalogue, weights, settings, own, languages)
         fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
