@@ -160,7 +160,8 @@ class BehavioralHandlers(Handlers):
         """Ask the model, before the transaction, for what selection requests leave open."""
         self._situations.prepare(events)
         if any(event.topic in nights.TOPICS for event in events):
-            self._texts.prepare([event for event in events if event.topic == FEEDBACK])
+            given = [event.message.free_text for event in events if event.topic in (FEEDBACK, EDIT)]
+            self._texts.prepare(given, {event.user for event in events if event.topic == CONSENT})
 
     def answers_early(self, events: Sequence[Event]) -> bool:
         """A choice follows from its request, the seed and what was learned before: made again, it is the same."""
@@ -190,6 +191,7 @@ class BehavioralHandlers(Handlers):
 
     def after_commit(self) -> None:
         """Show what others read outside of the store."""
+        self._texts.forget()
         self._desk.after_commit()
         self._measuring.after_commit()
 
