@@ -161,7 +161,8 @@ class LearningVerbs(SelectionVerbs):
         at most 32 of each kind, labels of 64 characters.
 
         `topics` (at most 8 phrases of 200 characters) are compared with what a message is about by their embeddings: beside
-        other conditions the nearest one counts by degrees; alone it makes the skill apply where it is near.
+        other conditions the nearest one counts by degrees; alone it makes the skill apply where it is near. Where the
+        embedding model does not speak the language of one of both, by the share of the topic's words that the message has.
         A `skill_id` may be chosen; one that was given and that the user does not have raises SkillNotFound.
         A new version without a name, or without any condition, keeps those of the version before. `dimensions` by name, all
         of them; None: those of the version before, else neutral.

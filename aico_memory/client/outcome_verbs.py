@@ -143,7 +143,8 @@ class OutcomeVerbs:
     ) -> SuggestionAdvice:
         """Whether to suggest this: yes, caution or no, with the reasons, the counts and similar past outcomes.
 
-        `text` says what the suggestion is about, for finding similar ones; None: type and value.
+        `text` says what the suggestion is about, for finding similar ones; None: type and value. Similar are those of
+        the same type or value, or as near as `outcomes.advice.similarity` says.
         """
         user = self._session.user(user_id)
         request = outcomes_pb2.ShouldSuggestRequest(

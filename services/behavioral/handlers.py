@@ -20,6 +20,7 @@ from aico_memory.domain.guardrails.adjustment import BEHAVIORAL_PRIOR
 from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage, NotFound, RefusedTransition
 from aico_memory.ids import derive_id
 from aico_memory.models.feedback_tables import load_classifier
+from aico_memory.models.language_tables import load_function_words
 from aico_memory.paths import config_file
 from aico_memory.runtime.adjusting import account, adjustment_page, decide
 from aico_memory.runtime.ports import Handlers, Ports, RequestHandler
@@ -49,7 +50,7 @@ from services.behavioral.measuring import Measuring
 from services.behavioral.nights import Nights
 from services.behavioral.over_time import OverTime
 from services.behavioral.own_skills import ACCEPTED, ARCHIVED, put
-from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, OwnTopics
+from services.behavioral.own_topics import CHANGE_SKILL, PUT_SKILL, SELECT, UNDO, OwnTopics
 from services.behavioral.policy_trials import PolicyTrials, starting_prior
 from services.behavioral.pressure import relieve
 from services.behavioral.questions import Questions
@@ -67,7 +68,6 @@ from services.behavioral.undoing import undo
 FEEDBACK = topic_of(behavioral_pb2.FeedbackEvent).name
 CONSENT = topic_of(behavioral_pb2.ConsentChanged).name
 CLEAN_UP = topic_of(behavioral_pb2.BehavioralCleanUp).name
-UNDO = topic_of(behavioral_pb2.UndoLearning).name
 EDIT = topic_of(behavioral_pb2.EditFeedback).name
 DELETE_SELECTIONS = topic_of(behavioral_pb2.DeleteSelections).name
 RESPONSE = topic_of(behavioral_pb2.RecordResponse).name
@@ -108,7 +108,8 @@ class BehavioralHandlers(Handlers):
             raise ConfigurationInvalid(f"behavioral.policy: there is no policy {settings.policy!r}")
         weights = trigger_weights(settings.trigger)
         self.state = store.state
-        self._desk = advisor.Desk(ports, store)
+        languages = load_function_words(ports.home)
+        self._desk = advisor.Desk(ports, store, languages)
         self._measuring = Measuring(store, catalogue, settings.metrics, ports.clock, ports.log, ports.settings.bus.reply_bytes)
         self._commands: dict[str, Callable[[ConsumerTransaction, BehavioralRows, Event], Message]] = {
             CONSENT: self._desk.counting(consent),
@@ -135,8 +136,8 @@ class BehavioralHandlers(Handlers):
         self._shelves = Shelves(catalogue, self._reader_of, settings.hierarchical.cached_users)
         chooser = chooser_of(settings)
         self._selector = Selector(catalogue, policy, chooser, self._tastes, settings.seed)
-        own = OwnTopics(store, self._shelves, self._reader_of)
-        self._situations = Situations(self._ask, catalogue, weights, settings, own)
+        own = OwnTopics(store, self._shelves, self._reader_of, languages)
+        self._situations = Situations(self._ask, catalogue, weights, settings, own, languages)
         fragments = load_fragments(config_file(ports.home, FRAGMENT_FILE))
         questions = Questions(
             store, catalogue, self._selector, lambda: Tastes(catalogue, self._starting, settings), settings, self._reader_of,
@@ -159,7 +160,8 @@ class BehavioralHandlers(Handlers):
         """Ask the model, before the transaction, for what selection requests leave open."""
         self._situations.prepare(events)
         if any(event.topic in nights.TOPICS for event in events):
-            self._texts.prepare([event for event in events if event.topic == FEEDBACK])
+            given = [event.message.free_text for event in events if event.topic in (FEEDBACK, EDIT)]
+            self._texts.prepare(given, {event.user for event in events if event.topic == CONSENT})
 
     def answers_early(self, events: Sequence[Event]) -> bool:
         """A choice follows from its request, the seed and what was learned before: made again, it is the same."""
@@ -189,6 +191,7 @@ class BehavioralHandlers(Handlers):
 
     def after_commit(self) -> None:
         """Show what others read outside of the store."""
+        self._texts.forget()
         self._desk.after_commit()
         self._measuring.after_commit()
 

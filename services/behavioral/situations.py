@@ -29,6 +29,8 @@ from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.situation import Situation, checked_time_of_day, label, part_of_day
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.behavioral.trigger import TriggerWeights
+from aico_memory.domain.formation.language import LanguageTable
+from aico_memory.domain.language.detection import is_foreign
 from aico_memory.errors import AicoMemoryError, BusUnavailable, DeadlineExceeded
 from aico_memory.settings.behavioral import BehavioralSettings
 from services.behavioral.own_topics import SELECT, OwnTopics, text_digest
@@ -72,21 +74,24 @@ class Situations:
     """Works out situations; one instance, used by the consumer's thread."""
 
     def __init__(
-        self, ask: Ask, catalogue: Catalogue, weights: TriggerWeights, settings: BehavioralSettings, own: OwnTopics
-    ) -> None:
+        self, ask: Ask, catalogue: Catalogue, weights: TriggerWeights, settings: BehavioralSettings, own: OwnTopics,
+        languages: LanguageTable,
+    ) -> None:  # fmt: skip
         self._ask = ask
         self._base = Shelf.of(tuple(catalogue))
         self._weights = weights
         self._settings = settings
-        self._topics = TopicVectors(catalogue)
+        self._topics = TopicVectors(catalogue, languages)
+        self._languages = languages
         self._own = own
         self._found: dict[uuid.UUID, _Found] = {}
         # By digest of a text: its vector, under which embedding model.
         self._vectors: OrderedDict[bytes, tuple[str, Matrix, str]] = OrderedDict()
         # That of the embedding model as it answered last.
         self._fingerprint = ""
-        # Its name, by fingerprint.
+        # Its name, and what it speaks (nothing named: every language), by fingerprint.
         self._models: dict[str, str] = {}
+        self._spoken: dict[str, tuple[str, ...]] = {}
         # What came too late for the request that asked for it.
         self._late: deque[tuple[_Question, Any]] = deque(maxlen=_LATE)
         self._closing = threading.Event()
@@ -118,7 +123,7 @@ class Situations:
             wanted = own.get(event.user)
             if self._topic_matters(event.message, self._base if wanted is None else wanted.shelf):
                 compared += wanted.texts if wanted is not None else ()
-                text = event.message.topic_text or event.message.message_text
+                text = _about(event.message)
                 found.text = text_digest(text)
                 if self._recall(found):
                     pass
@@ -149,24 +154,29 @@ class Situations:
         if not sentiment:
             sentiment, sources["sentiment"] = NEUTRAL_SENTIMENT, "default"
         time_of_day = self._time_of_day(event, sources)
-        nearness = self._nearness(found, shelf, sources) if self._topic_matters(message, shelf) else {}
+        nearness = self._nearness(found, _about(message), shelf, sources) if self._topic_matters(message, shelf) else {}
         answered_by = ", ".join(f"{part}={source}" for part, source in sources.items())
         return Situation(intent, sentiment, time_of_day, nearness), answered_by
 
-    def _nearness(self, found: _Found, shelf: Shelf, sources: dict[str, str]) -> Mapping[str, float]:
-        """By skill with topics: how near the text is; skills whose topics are not at hand are left out, which is said."""
+    def _nearness(self, found: _Found, text: str, shelf: Shelf, sources: dict[str, str]) -> Mapping[str, float]:
+        """By skill with topics: how near the text is; skills whose topics are not at hand are left out, which is said.
+
+        The vector of a text that its model cannot read is near to anything: words in common with own topics decide then.
+        """
+        digits = self._settings.cosine_digits
         if found.vector is None:
             sources["topic"] = "left_out"
             return {}
-        sources["topic"] = found.topic_model
-        digits = self._settings.cosine_digits
-        base = self._topics.nearness(found.vector, digits) if found.fingerprint == self._topics.fingerprint else {}
-        if not shelf.own_topics:
-            return base
-        own, complete = self._own.nearness(shelf, found.vector, found.fingerprint, digits)
-        if not complete:
-            sources["own_topics"] = "left_out"
-        return {**base, **own}
+        if is_foreign(text, self._spoken.get(found.fingerprint, ()), self._languages):
+            sources["topic"], base = "not_its_language", {}
+            own = self._own.nearness_by_words(shelf, text, digits)
+        else:
+            sources["topic"] = found.topic_model
+            base = self._topics.nearness(found.vector, digits) if found.fingerprint == self._topics.fingerprint else {}
+            own = self._own.nearness(shelf, text, found.vector, found.fingerprint, digits)
+        if own.words_or_left_out:
+            sources["own_topics"] = own.words_or_left_out
+        return {**base, **own.by_skill}
 
     def _patience(self, events: Sequence[Event]) -> float:
         """Seconds to wait for the model: where somebody waits for an answer, only a little, and not longer than they do."""
@@ -214,7 +224,8 @@ class Situations:
         dimension = len(analysis.vector) // _FLOAT_BYTES
         model = self._models.get(analysis.fingerprint, "")
         return model_pb2.Embeddings(
-            vectors=analysis.vector, dimension=dimension, fingerprint=analysis.fingerprint, model=model
+            vectors=analysis.vector, dimension=dimension, fingerprint=analysis.fingerprint, model=model,
+            languages=self._spoken.get(analysis.fingerprint, ()),
         )  # fmt: skip
 
     def _keep_vector(self, found: _Found, answer: model_pb2.Embeddings) -> None:
@@ -224,6 +235,7 @@ class Situations:
         found.vector, found.fingerprint = rows[0], answer.fingerprint
         found.topic_model = answer.model or answer.fingerprint
         self._fingerprint = answer.fingerprint
+        self._spoken[answer.fingerprint] = tuple(answer.languages)
         self._vectors[found.text] = (found.fingerprint, rows[0], found.topic_model)
         while len(self._vectors) > self._settings.cached_topics:
             self._vectors.popitem(last=False)
@@ -246,6 +258,7 @@ class Situations:
             else:
                 continue
             self._fingerprint = answer.fingerprint
+            self._spoken[answer.fingerprint] = tuple(answer.languages)
             if answer.model:
                 self._models = {answer.fingerprint: answer.model}
 
@@ -313,6 +326,11 @@ class Situations:
         moment = from_us(message.timestamp or event.occurred_us)
         sources["time_of_day"] = f"clock({name})"
         return part_of_day(moment.astimezone(zone).hour)
+
+
+def _about(message: Any) -> str:
+    """The text whose topic matters."""
+    return str(message.topic_text or message.message_text)
 
 
 def _embed(text: str) -> Message:

@@ -7,8 +7,7 @@ was not asked for waits for the next step: what a text is sorted by never depend
 from __future__ import annotations
 
 import threading
-import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from aico_memory.settings.behavioral import FeedbackTextSettings
 from aico_memory.stores.behavioral.port import BehavioralRows, BehavioralStore
 from aico_memory.vault.sealer import Sealer
 from services.behavioral.feedback import LearningRules, dimensions_of, text_context
+from services.behavioral.own_topics import text_digest
 from services.behavioral.signals import move_by_text
 from services.behavioral.topic_vectors import rows_of
 
@@ -62,7 +62,7 @@ class Step:
 
 
 class FeedbackTexts:
-    """`prepare` and `step` in the consumer's thread, `classify` in any."""
+    """`prepare`, `step` and `forget` in the consumer's thread, `classify` in any."""
 
     def __init__(
         self, store: BehavioralStore, ask: Ask, settings: FeedbackTextSettings, load: Callable[[], FeedbackClassifier],
@@ -77,7 +77,8 @@ class FeedbackTexts:
         self._sealer_of = sealer_of
         self._lock = threading.Lock()
         self._classifier: FeedbackClassifier | None = None
-        self._embedded: dict[uuid.UUID, _Embedded] = {}
+        # By digest of the text: an edit gives the same feedback other words.
+        self._embedded: dict[bytes, _Embedded] = {}
         self._model_is_well = True
         self._calibration = NOT_ASKED
         self._warned: set[str] = set()
@@ -100,34 +101,39 @@ class FeedbackTexts:
         """Where the threshold of the text sorted last is from."""
         return self._calibration
 
-    def prepare(self, given: Sequence[Event]) -> None:
-        """Embed what waits in the store and what came with the feedback events of the same batch."""
+    def prepare(self, given: Iterable[str], agreeing: Iterable[str]) -> None:
+        """Embed what waits in the store, what was given in the same batch, and what waits of people who may agree there."""
+        batch = self._settings.batch
         with self._store.reading() as rows:
-            waiting = [(one.event_id, self._opened(one)) for one in rows.unclassified(self._settings.batch)]
-        waiting += [(event.event_id, event.message.free_text) for event in given if event.message.free_text]
-        fresh = [(event_id, text) for event_id, text in waiting if event_id not in self._embedded]
-        found = self._embed([text for _, text in fresh], self._settings.night_wait_ms / 1000, interactive=False)
-        self._embedded.update(zip((event_id for event_id, _ in fresh), found, strict=True))
+            waiting = rows.unclassified(batch)
+            back = [one for user in sorted(agreeing) for one in rows.feedback_of(user) if _unsorted(one)]
+        given = [*(self._opened(one) for one in (*waiting, *back[:batch])), *given]
+        texts = [text for text in dict.fromkeys(given) if text and text_digest(text) not in self._embedded]
+        found = self._embed(texts, self._settings.night_wait_ms / 1000, interactive=False)
+        self._embedded.update(zip(map(text_digest, texts), found, strict=True))
+
+    def forget(self) -> None:
+        """What was prepared is done with."""
+        self._embedded.clear()
 
     def step(self, rows: BehavioralRows, catalogue: Catalogue, signal_step: float, event: Event) -> Step:
         """Sort texts that were prepared, and move preferences by them; each text once."""
-        pending = rows.unclassified(self._settings.batch)
-        ready = [one for one in pending if one.event_id in self._embedded]
-        moved = sum(self._one(rows, record, catalogue, signal_step, event) for record in ready)
-        self._embedded.clear()
+        pending = [(one, self._opened(one)) for one in rows.unclassified(self._settings.batch)]
+        ready = [(one, text) for one, text in pending if not text or text_digest(text) in self._embedded]
+        moved = sum(self._one(rows, record, text, catalogue, signal_step, event) for record, text in ready)
         return Step(len(ready), moved, rows.count_unclassified())
 
     def _one(
-        self, rows: BehavioralRows, record: FeedbackRecord, catalogue: Catalogue, signal_step: float, event: Event
+        self, rows: BehavioralRows, record: FeedbackRecord, text: str, catalogue: Catalogue, signal_step: float, event: Event
     ) -> bool:  # fmt: skip
         at_us = event.occurred_us
-        text = self._opened(record)
         if not text:
             rows.classified(record.event_id, {}, at_us, UNREADABLE, None)
             return False
-        found = self._sort(text, "", self._embedded[record.event_id])
+        embedded = self._embedded[text_digest(text)]
+        found = self._sort(text, "", embedded)
         scores = {name: round(score, _DIGITS) for name, score in found.scores.items()}
-        threshold, _ = self._threshold(found, self._embedded[record.event_id])
+        threshold, _ = self._threshold(found, embedded)
         rows.classified(record.event_id, scores, at_us, found.answered_by, threshold)
         try:
             dimensions = dimensions_of(rows, record.user, record.skill_id, catalogue)
@@ -193,3 +199,7 @@ class FeedbackTexts:
             return []
         rows = rows_of(answer, len(texts))
         return [] if rows is None else [_Embedded(row, answer.fingerprint) for row in rows]
+
+
+def _unsorted(record: FeedbackRecord) -> bool:
+    return record.sealed_text is not None and record.categories is None and record.undone_us is None

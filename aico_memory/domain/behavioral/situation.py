@@ -18,7 +18,11 @@ UNKNOWN: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known about the moment; `nearness` is the topic cosine by skill id where vectors were at hand."""
+    """What is known about the moment.
+
+    `nearness` by skill id: the topic cosine where vectors were at hand; of own topics, the share of words in common where
+    the model does not speak the language.
+    """
 
     intent: str = UNKNOWN
     sentiment: str = UNKNOWN

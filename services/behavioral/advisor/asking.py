@@ -135,8 +135,9 @@ class Asking:
         advice = advise(request.value, count, patterns, of_type, others[: figures.similar], figures, now_us)
         answer = self._advice_message(request, advice, count, insights)
         counter = self._counter().count
-        for score, one in found.hits[: figures.similar]:
-            shown = found.cosines.get(one.number, score)
+        hits = [(found.cosines.get(one.number, score), one) for score, one in found.hits]
+        alike = [hit for hit in hits if _alike(*hit, request, figures.similarity)]
+        for shown, one in alike[: figures.similar]:
             answer.similar.append(item(one, LINES, shown, library.by_time, self._settings, counter))
         answer.degraded.extend(found.degraded)
         return answer
@@ -224,6 +225,11 @@ def _by_ids(candidates: Sequence[Outcome], ids: Sequence[str]) -> Found:
             raise NotFound(f"The user has no outcome {wanted[:64]!r}")
         hits.update((one.number, one) for one in named)
     return Found([(0.0, one) for one in hits.values()], {}, IDS)
+
+
+def _alike(nearness: float, one: Outcome, request: outcomes_pb2.ShouldSuggestRequest, least: float) -> bool:
+    """Whether an outcome is shown as similar: near enough, or of the same type or value."""
+    return nearness >= least or one.type == request.type or bool(request.value and one.value == request.value)
 
 
 def _latest(ordered: Sequence[Outcome]) -> list[Outcome]:

@@ -14,6 +14,7 @@ from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import behavioral_pb2, outcomes_pb2
 from aico_memory.domain.advisor.compaction import border_us, saved
 from aico_memory.domain.advisor.insights import Insight
+from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.models.token_counter import TokenCounter, token_counter
 from aico_memory.paths import config_file
 from aico_memory.runtime.ports import Ports, RequestHandler
@@ -52,13 +53,15 @@ INSIGHTS_FILE = Path("insights") / "suggestions.md"
 class Desk:
     """One instance a worker; commands and `idle` in the consumer's thread, requests in others."""
 
-    def __init__(self, ports: Ports, store: BehavioralStore) -> None:
+    def __init__(self, ports: Ports, store: BehavioralStore, languages: LanguageTable) -> None:
         self._ports = ports
         self._store = store
         self._settings = ports.settings.behavioral.outcomes
         self._rules = load_patterns(config_file(ports.home, FILE))
         self._sealer_of = ports.vault.users.sealer
-        self._finder = Finder(lambda question, seconds: ports.link.request(question, timeout=seconds), self._settings)
+        self._finder = Finder(
+            lambda question, seconds: ports.link.request(question, timeout=seconds), self._settings, languages
+        )  # fmt: skip
         self._embedder = OutcomeEmbedder(
             store, lambda question, seconds: ports.link.request(question, timeout=seconds), self._reader_of, self._finder,
             self._settings, ports.log,

@@ -155,6 +155,25 @@ def test_a_batch_chooses_as_its_events_one_by_one_would(tmp_path):
     assert chosen(tmp_path / "all", together=True) == one_by_one
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_skill_that_an_undo_brings_back_is_chosen_by_its_topic_at_once(worker, tmp_path, together):
+    made = bread_skill(worker)
+    until = worker.event(behavioral_pb2.LearnNow()).occurred_us
+    worker.publish(behavioral_pb2.ChangeSkill(user_id="ann", skill_id=made.skill_id, action="archive"))
+    again = Worker(worker.store, tmp_path, worker.settings, CATALOGUE)
+    again.model.vectors, again.count = worker.model.vectors, worker.count
+    assert again.select("My dough does not rise", request_id="archived").outcome == "no_applicable_skill"
+    undone = again.event(behavioral_pb2.UndoLearning(user_id="ann", until_us=until))
+    choose = behavioral_pb2.SkillSelectionRequest(
+        user_id="ann", message_text="My dough does not rise", intent="question", time_of_day="morning", request_id="undone"
+    )
+    if not together:
+        again.apply(undone)
+    replies = again.apply(*([undone] if together else []), again.event(choose))
+    answer = next(one for _, one in replies if isinstance(one, behavioral_pb2.SkillSelectionResponse))
+    assert (answer.skill_id, answer.procedure_template) == (made.skill_id, "Weights in grams.")
+
+
 def test_a_new_version_keeps_its_topics_until_conditions_are_stated(worker):
     made = bread_skill(worker)
     assert list(bread_skill(worker, skill_id=made.skill_id, topics=[]).topics) == ["baking bread"]

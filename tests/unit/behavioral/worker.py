@@ -34,7 +34,7 @@ class Model:
 
     def __init__(self):
         self.intent, self.sentiment, self.away, self.fingerprint = "question", "neutral", False, "m|4|1"
-        self.vectors, self.asked = {}, []
+        self.vectors, self.asked, self.languages = {}, [], ()
 
     def request(self, message, *, user="", timeout=5.0, event_id=None):
         self.asked.append(message)
@@ -54,9 +54,8 @@ class Model:
             )
         else:
             rows = np.array([self.vectors.get(text, (1.0, 0.0, 0.0, 0.0)) for text in message.texts], dtype="<f4")
-            answer.set_result(
-                model_pb2.Embeddings(vectors=rows.tobytes(), dimension=4, fingerprint=self.fingerprint, model="tiny")
-            )
+            named = {"fingerprint": self.fingerprint, "model": "tiny", "languages": self.languages}
+            answer.set_result(model_pb2.Embeddings(vectors=rows.tobytes(), dimension=4, **named))
         return answer
 
 
