@@ -22,8 +22,9 @@ from services.behavioral.signals import move_by_text, move_preference
 from services.behavioral.standing import stand_again
 from services.behavioral.stating import STATED, UNDONE, apply_stated, standing_statements
 
-# At one moment thumbs come first, then what the night made of them, then what a person said, and then what they deleted.
-_THUMB, _MOVE, _TEXT, _STATEMENT, _DELETION = range(5)
+# At one moment thumbs come first, then what the night made of them (of texts before reasons, as it does), then what a person
+# said, and then what they deleted.
+_THUMB, _TEXT, _MOVE, _STATEMENT, _DELETION = range(5)
 # A skill's id: it was deleted.
 _What = FeedbackRecord | Evolution | str
 

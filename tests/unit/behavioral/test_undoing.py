@@ -150,3 +150,12 @@ def test_what_deleted_feedback_said_before_goes_with_it(worker):
     edit(worker, reward=-1)
     worker.publish(behavioral_pb2.UndoLearning(user_id="ann", event_id=FIRST.bytes))
     assert not sections(worker, "behavioral.feedback", "behavioral.former_feedback")
+
+
+def test_an_undo_that_takes_back_nothing_changes_nothing_where_a_night_heard_a_text_and_a_reason(worker):
+    worker.publish(behavioral_pb2.PutPreference(user_id="ann", style={"verbosity": 0.0}))
+    worker.feedback("casual_chat", -1, reason="too_verbose", free_text="Way too short")
+    night(worker)
+    before = learned(worker)
+    undo(worker, now_us(worker))
+    assert learned(worker) == before
