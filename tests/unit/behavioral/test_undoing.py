@@ -108,6 +108,17 @@ def test_the_reward_of_a_use_is_that_of_then(worker):
     assert use["reward"] == 1
 
 
+def test_a_neutral_thumb_goes_and_gives_the_use_the_reward_back_that_it_had(worker):
+    chosen = worker.select(request_id="r1")
+    worker.feedback(chosen.skill_id, -1, request_id="r1")
+    before, until_us = learned(worker), now_us(worker)
+    worker.feedback(chosen.skill_id, 0, request_id="r1")
+    result = undo(worker, until_us)
+    assert (result.undone, result.left) == (1, 1)
+    (use,) = sections(worker, "behavioral.trajectory")
+    assert (use["reward"], learned(worker)) == (-1, before)
+
+
 def test_a_reason_that_was_edited_before_its_night_moves_nothing_twice(worker):
     worker.feedback("detailed_explanation", -1, event_id=FIRST, reason="too_verbose")
     before, until_us = learned(worker), now_us(worker)
