@@ -171,7 +171,7 @@ class MemoryLearningRows:
         waiting = (
             one
             for one in tables.feedback.values()
-            if one.signalled_us is None and one.undone_us is None and one.reason and one.reward
+            if one.signalled_us is None and one.undone_us is None and one.reason
             and tables.users.get(one.user, UserState()).behavioral
         )  # fmt: skip
         return [one for one, _ in zip(waiting, range(limit), strict=False)]
