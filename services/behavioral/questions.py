@@ -30,7 +30,7 @@ from services.behavioral.export import export_page
 from services.behavioral.feedback import answer_of, text_context
 from services.behavioral.own_skills import current, evidence_of, opened
 from services.behavioral.responses import response_context
-from services.behavioral.selection import Selector, input_context, skill_message
+from services.behavioral.selection import Selector, input_context, own_skill_message, skill_message
 from services.behavioral.shelves import Shelves
 from services.behavioral.stating import check_bucket
 from services.behavioral.tastes import Tastes
@@ -89,7 +89,7 @@ class Questions:
 
     def _told(self, record: UserSkill, state: SkillState) -> behavioral_pb2.Skill:
         sealer = self._sealer_of(record.user)
-        message = skill_message(opened(record, sealer), state, record.status, record.version)
+        message = own_skill_message(record, opened(record, sealer), state)
         message.evidence = evidence_of(record, sealer)
         return message
 
