@@ -253,7 +253,8 @@ class LearningVerbs(SelectionVerbs):
         """Put the preferred style of one context bucket, or of all, back to neutral.
 
         What was said there, and what thumbs and reasons have taught of style there, counts no more; feedback itself, the
-        confidence in skills and, with a bucket, what other contexts have taught stay. `undo_learning` takes it back.
+        confidence in skills and, with a bucket, what other contexts have taught stay. `undo_learning` takes it back. It needs
+        no consent.
         """
         return await self._put_preference(user_id, behavioral_pb2.PutPreference(reset=True), bucket)
 

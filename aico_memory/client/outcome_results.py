@@ -98,6 +98,8 @@ class OutcomeEntry(TypedDict, total=False):
     text: str
     tokens: int
     compacted: bool
+    # The outcome that stands in its place, where the same suggestion was answered anew; None: this one stands.
+    replaced_by: str | None
     # From layer 2 on.
     reason: str
     state_before: Any

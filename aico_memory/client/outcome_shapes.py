@@ -82,7 +82,7 @@ def entry_shape(one: outcomes_pb2.OutcomeItem, layer: int) -> OutcomeEntry:
     entry: OutcomeEntry = {
         "outcome_id": one.outcome_id, "suggestion_id": one.suggestion_id, "type": one.type, "value": one.value,
         "outcome": one.outcome, "decided_at": format_us(one.decided_us), "score": one.score, "text": one.text,
-        "tokens": one.tokens, "compacted": one.compacted,
+        "tokens": one.tokens, "compacted": one.compacted, "replaced_by": one.replaced_by or None,
     }  # fmt: skip
     if layer >= TIMELINE:
         entry["reason"] = one.reason

@@ -267,6 +267,9 @@ class Skill(TypedDict):
     version: int
     # Of a proposed skill: what speaks for it.
     evidence: str
+    # Of own skills: when there was one first, and when its words, its conditions or how it stands changed last.
+    created_at: str | None
+    updated_at: str | None
 
 
 class Preference(TypedDict):

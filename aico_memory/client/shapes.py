@@ -263,6 +263,8 @@ def skill_shape(skill: behavioral_pb2.Skill) -> Skill:
         "status": skill.status,
         "version": skill.version,
         "evidence": skill.evidence,
+        "created_at": format_us(skill.created_us),
+        "updated_at": format_us(skill.updated_us),
     }
 
 

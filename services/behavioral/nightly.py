@@ -37,7 +37,7 @@ def run_batch(
     First the prior in use is judged by what was seen of it, and taken back where that is an alarm. The refit starts from
     the prior that the deployment started with, over all thumbs that count: a thumb is never counted on top of itself.
     """
-    signals = signal(rows, catalogue, settings.library.signal_step, at_us)
+    signals = signal(rows, catalogue, settings.library.signal_step, cause, at_us)
     report = behavioral_pb2.LearnReport(signals=signals)
     looked = look_back(
         rows.ledger(), BEHAVIORAL_PRIOR, PriorRules(rows, tastes),

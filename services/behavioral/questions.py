@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from google.protobuf.message import Message
 
@@ -16,7 +17,7 @@ from aico_memory.domain.behavioral.guidance import GuidanceFigures, Liking, guid
 from aico_memory.domain.behavioral.learning import SkillState
 from aico_memory.domain.behavioral.policies import POLICIES
 from aico_memory.domain.behavioral.proposals import Fragments
-from aico_memory.domain.behavioral.records import APPLIED, FeedbackRecord
+from aico_memory.domain.behavioral.records import APPLIED, FeedbackRecord, UserSkill
 from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.skill import Catalogue, Skill
 from aico_memory.errors import AccessDenied, InvalidMessage, KeyDestroyed, NotFound, WrongKey
@@ -29,7 +30,7 @@ from services.behavioral.export import export_page
 from services.behavioral.feedback import answer_of, text_context
 from services.behavioral.own_skills import current, evidence_of, opened
 from services.behavioral.responses import response_context
-from services.behavioral.selection import Selector, input_context, skill_message
+from services.behavioral.selection import Selector, input_context, own_skill_message, skill_message
 from services.behavioral.shelves import Shelves
 from services.behavioral.stating import check_bucket
 from services.behavioral.tastes import Tastes
@@ -81,13 +82,16 @@ class Questions:
         for skill in self._catalogue:
             status = "archived" if skill.skill_id in archived else ""
             page.skills.append(skill_message(skill, states.get(skill.skill_id, SkillState()), status))
-        for record in own.values():
-            sealer = self._sealer_of(event.user)
-            skill, state = opened(record, sealer), states.get(record.skill_id, SkillState())
-            message = skill_message(skill, state, record.status, record.version)
-            message.evidence = evidence_of(record, sealer)
-            page.skills.append(message)
+        # Where the key is destroyed nothing of their own can be read; the base skills stand.
+        with suppress(KeyDestroyed):
+            page.skills.extend([self._told(one, states.get(one.skill_id, SkillState())) for one in own.values()])
         return page
+
+    def _told(self, record: UserSkill, state: SkillState) -> behavioral_pb2.Skill:
+        sealer = self._sealer_of(record.user)
+        message = own_skill_message(record, opened(record, sealer), state)
+        message.evidence = evidence_of(record, sealer)
+        return message
 
     def _preferences(self, event: Event, ports: Ports) -> Message:
         if event.message.HasField("bucket"):

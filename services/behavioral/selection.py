@@ -12,7 +12,15 @@ from aico_memory.domain.behavioral.dimensions import named
 from aico_memory.domain.behavioral.explanation import explain, question_for, worded
 from aico_memory.domain.behavioral.learning import SkillState, note_selected
 from aico_memory.domain.behavioral.policy import Choice, Policy, UserKnowledge, seed_of
-from aico_memory.domain.behavioral.records import APPLIED, NO_CONSENT, NO_SKILL, SelectionRecord, Trajectory, UserState
+from aico_memory.domain.behavioral.records import (
+    APPLIED,
+    NO_CONSENT,
+    NO_SKILL,
+    SelectionRecord,
+    Trajectory,
+    UserSkill,
+    UserState,
+)
 from aico_memory.domain.behavioral.shelf import Shelf
 from aico_memory.domain.behavioral.situation import Situation
 from aico_memory.domain.behavioral.skill import Catalogue, Skill
@@ -178,3 +186,10 @@ def skill_message(skill: Skill, state: SkillState, status: str = "", version: in
         status=status,
         version=version,
     )
+
+
+def own_skill_message(record: UserSkill, skill: Skill, state: SkillState) -> behavioral_pb2.Skill:
+    """The same of a skill of their own, with its record and its words."""
+    message = skill_message(skill, state, record.status, record.version)
+    message.created_us, message.updated_us = record.created_us, record.updated_us
+    return message

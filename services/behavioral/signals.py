@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from services.behavioral.feedback import LearningRules, dimensions_of
 _BATCH = 10_000
 
 
-def signal(rows: BehavioralRows, catalogue: Catalogue, step: float, at_us: int) -> int:
+def signal(rows: BehavioralRows, catalogue: Catalogue, step: float, cause: uuid.UUID, at_us: int) -> int:
     """Move preferences by every reason that has not yet done so; how many did. Each does it once.
 
     What was said by somebody who has put learning off waits until it is on again.
@@ -26,22 +27,31 @@ def signal(rows: BehavioralRows, catalogue: Catalogue, step: float, at_us: int) 
     moved = 0
     for record in rows.unsignalled(_BATCH):
         rows.signalled(record.event_id, at_us)
-        if not record.skill_updated:
-            continue
         try:
             dimensions = dimensions_of(rows, record.user, record.skill_id, catalogue)
         except SkillNotFound:
             continue
-        moved += move_preference(rows, record, dimensions, step, at_us)
+        if not move_preference(rows, record, dimensions, step, at_us):
+            continue
+        moved += 1
+        if not record.reward:
+            rows.put_user(record.user, replace(rows.user(record.user), revision=cause.hex))
     return moved
 
 
 def move_preference(rows: BehavioralRows, record: FeedbackRecord, dimensions: Vector, step: float, at_us: int) -> bool:
-    """Move the dimensions that the reason names, each by `step`, clamped to 0..1; whether it names any."""
-    wishes = wishes_of(record.reason, dimensions) if record.reward < 0 else {}
-    if wishes:
-        _move(rows, record, wishes, step, at_us)
-    return bool(wishes)
+    """Move the dimensions that the reason names, each by `step`, clamped to 0..1; whether it names any.
+
+    A reason counts with a thumb down and with a neutral one. What it wishes was heard with the thumb down at once; a neutral
+    one taught nothing then, and its wishes come with the move.
+    """
+    wishes = wishes_of(record.reason, dimensions) if record.reward <= 0 else {}
+    if not wishes:
+        return False
+    _move(rows, record, wishes, step, at_us)
+    if not record.reward:
+        _wish(rows, record.user, wishes)
+    return True
 
 
 def move_by_text(
@@ -56,14 +66,11 @@ def move_by_text(
     if record.reward > 0 or record.categories is None:
         return False
     said = matching(record.categories, counting_from(record, rules.text_threshold))
-    of_reason = wishes_of(record.reason, dimensions) if record.reward < 0 else {}
-    wishes = wishes_of_text(said, of_reason, dimensions)
+    wishes = wishes_of_text(said, wishes_of(record.reason, dimensions), dimensions)
     if not wishes:
         return CONTENT in said and _take_back_style(rows, record, rules.content_weight)
     _move(rows, record, wishes, step, at_us)
-    standing = {wish.dimension: wish for wish in rows.wishes(record.user)}
-    for name, direction in wishes.items():
-        rows.put_wish(record.user, with_wish(standing.get(name, Wish(name)), direction))
+    _wish(rows, record.user, wishes)
     return True
 
 
@@ -76,6 +83,12 @@ def _take_back_style(rows: BehavioralRows, record: FeedbackRecord, content_weigh
     cell = rows.cell(record.user, empty)
     rows.put_cell(record.user, replace(cell, negative=max(0.0, cell.negative - (1.0 - content_weight))))
     return True
+
+
+def _wish(rows: BehavioralRows, user: str, wishes: Mapping[str, int]) -> None:
+    standing = {wish.dimension: wish for wish in rows.wishes(user)}
+    for name, direction in wishes.items():
+        rows.put_wish(user, with_wish(standing.get(name, Wish(name)), direction))
 
 
 def _move(rows: BehavioralRows, record: FeedbackRecord, wishes: Mapping[str, int], step: float, at_us: int) -> None:

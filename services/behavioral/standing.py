@@ -25,7 +25,7 @@ from services.behavioral.own_skills import (
     revert,
 )
 from services.behavioral.refining import change
-from services.behavioral.selection import skill_message
+from services.behavioral.selection import own_skill_message, skill_message
 
 # A refinement became this version of what it refines. Values are versions.
 REFINED = "refined"
@@ -86,8 +86,7 @@ def stand_again(rows: BehavioralRows, event: Event, catalogue: Catalogue, sealer
 
 def own_message(rows: BehavioralRows, record: UserSkill, sealer: Sealer) -> behavioral_pb2.Skill:
     """A skill of a user's own as they see it."""
-    skill = opened(record, sealer)
-    return skill_message(skill, rows.skill_state(record.user, record.skill_id), record.status, record.version)
+    return own_skill_message(record, opened(record, sealer), rows.skill_state(record.user, record.skill_id))
 
 
 def _change_base(rows: BehavioralRows, event: Event, catalogue: Catalogue) -> behavioral_pb2.Skill:

@@ -31,11 +31,14 @@ StyleOf = Callable[[str], Vector | None]
 
 
 def state(rows: BehavioralRows, event: Event, weight: float, style_of: StyleOf) -> behavioral_pb2.PreferenceStated:
-    """Apply a `PutPreference`. InvalidMessage for a dimension, a value or a bucket that there is not."""
+    """Apply a `PutPreference`. InvalidMessage for a dimension, a value or a bucket that there is not.
+
+    Without consent nothing is stated; what is kept is taken away all the same.
+    """
     message, user = event.message, event.user
     style = dict.fromkeys(DIMENSIONS, NEUTRAL_VALUE) if message.reset else dict(message.style)
     _check(message, style)
-    if not rows.user(user).behavioral:
+    if not message.reset and not rows.user(user).behavioral:
         return behavioral_pb2.PreferenceStated(status=NO_CONSENT)
     scope = message.bucket if message.HasField("bucket") else None
     # Once for what was said, then for each bucket that has another value: kind, dimension, bucket, old and new value.

@@ -22,8 +22,9 @@ from services.behavioral.signals import move_by_text, move_preference
 from services.behavioral.standing import stand_again
 from services.behavioral.stating import STATED, UNDONE, apply_stated, standing_statements
 
-# At one moment thumbs come first, then what the night made of them, then what a person said, and then what they deleted.
-_THUMB, _MOVE, _TEXT, _STATEMENT, _DELETION = range(5)
+# At one moment thumbs come first, then what the night made of them (of texts before reasons, as it does), then what a person
+# said, and then what they deleted.
+_THUMB, _TEXT, _MOVE, _STATEMENT, _DELETION = range(5)
 # A skill's id: it was deleted.
 _What = FeedbackRecord | Evolution | str
 
@@ -140,7 +141,7 @@ def _style_at(styles: OwnStyles, catalogue: Catalogue, moment_us: int, skill_id:
 
 def _steps(rows: BehavioralRows, user: str, styles: OwnStyles) -> list[tuple[int, int, _What]]:
     """What is learned from, when, in its order: by time, so that a move of the nightly batch lies where it lay."""
-    counting = [one for one in rows.feedback_of(user) if one.undone_us is None and (one.skill_updated or one.categories)]
+    counting = [one for one in rows.feedback_of(user) if one.undone_us is None]
     # Thumbs keep the order they were applied in.
     steps: list[tuple[int, int, int, _What]] = []
     latest = 0
@@ -149,7 +150,7 @@ def _steps(rows: BehavioralRows, user: str, styles: OwnStyles) -> list[tuple[int
             latest = max(latest, record.at_us)
             steps.append((latest, _THUMB, place, record))
         # No night's time: none came yet, or its work was taken back.
-        if record.skill_updated and record.signalled_us:
+        if record.signalled_us:
             steps.append((max(record.signalled_us, record.at_us), _MOVE, place, record))
         if record.classified_us:
             steps.append((max(record.classified_us, record.at_us), _TEXT, place, record))

@@ -826,6 +826,8 @@ class Skill(_message.Message):
     STATUS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
+    CREATED_US_FIELD_NUMBER: _builtins.int
+    UPDATED_US_FIELD_NUMBER: _builtins.int
     skill_id: _builtins.str
     name: _builtins.str
     type: _builtins.str
@@ -839,6 +841,11 @@ class Skill(_message.Message):
     version: _builtins.int
     evidence: _builtins.str
     """Of a proposed skill: what speaks for it."""
+    created_us: _builtins.int
+    """Of a user's own skills: since when there is one, and when its words, its conditions or how it stands changed last; 0 of base
+    skills.
+    """
+    updated_us: _builtins.int
     @_builtins.property
     def intents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -873,10 +880,12 @@ class Skill(_message.Message):
         status: _builtins.str = ...,
         version: _builtins.int = ...,
         evidence: _builtins.str = ...,
+        created_us: _builtins.int = ...,
+        updated_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "dimensions", b"dimensions", "evidence", b"evidence", "intents", b"intents", "name", b"name", "negative", b"negative", "positive", b"positive", "sentiments", b"sentiments", "skill_id", b"skill_id", "status", b"status", "style", b"style", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "type", b"type", "uses", b"uses", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "created_us", b"created_us", "dimensions", b"dimensions", "evidence", b"evidence", "intents", b"intents", "name", b"name", "negative", b"negative", "positive", b"positive", "sentiments", b"sentiments", "skill_id", b"skill_id", "status", b"status", "style", b"style", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "type", b"type", "updated_us", b"updated_us", "uses", b"uses", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

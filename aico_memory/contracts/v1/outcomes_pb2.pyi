@@ -457,6 +457,7 @@ class OutcomeItem(_message.Message):
     EVIDENCE_FIELD_NUMBER: _builtins.int
     TAGS_FIELD_NUMBER: _builtins.int
     CREATED_US_FIELD_NUMBER: _builtins.int
+    REPLACED_BY_FIELD_NUMBER: _builtins.int
     outcome_id: _builtins.str
     suggestion_id: _builtins.str
     type: _builtins.str
@@ -474,6 +475,8 @@ class OutcomeItem(_message.Message):
     state_before_json: _builtins.str
     state_after_json: _builtins.str
     created_us: _builtins.int
+    replaced_by: _builtins.str
+    """The id of the outcome that stands in its place, where the same suggestion was answered anew; empty: this one stands."""
     @_builtins.property
     def before(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Neighbours in time, a line each."""
@@ -507,10 +510,11 @@ class OutcomeItem(_message.Message):
         evidence: _abc.Iterable[_builtins.str] | None = ...,
         tags: _abc.Iterable[_builtins.str] | None = ...,
         created_us: _builtins.int = ...,
+        replaced_by: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "compacted", b"compacted", "created_us", b"created_us", "decided_us", b"decided_us", "evidence", b"evidence", "outcome", b"outcome", "outcome_id", b"outcome_id", "reason", b"reason", "score", b"score", "state_after_json", b"state_after_json", "state_before_json", b"state_before_json", "suggestion_id", b"suggestion_id", "tags", b"tags", "text", b"text", "tokens", b"tokens", "type", b"type", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "compacted", b"compacted", "created_us", b"created_us", "decided_us", b"decided_us", "evidence", b"evidence", "outcome", b"outcome", "outcome_id", b"outcome_id", "reason", b"reason", "replaced_by", b"replaced_by", "score", b"score", "state_after_json", b"state_after_json", "state_before_json", b"state_before_json", "suggestion_id", b"suggestion_id", "tags", b"tags", "text", b"text", "tokens", b"tokens", "type", b"type", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

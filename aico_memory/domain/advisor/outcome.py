@@ -102,18 +102,21 @@ def compacted(outcome: Outcome) -> Outcome:
     )
 
 
-def line(outcome: Outcome, snippet: int = 0) -> str:
-    """Layer 1: id, type, value, outcome, date; with `snippet` up to so many characters of the reason."""
+def line(outcome: Outcome, snippet: int = 0, replaced_by: str = "") -> str:
+    """Layer 1: id, type, value, outcome, date, and the id of what stands in its place where the suggestion was answered anew.
+
+    With `snippet` up to so many characters of the reason.
+    """
     date = datetime.fromtimestamp(outcome.decided_us / 1e6, UTC).date().isoformat()
     parts = (outcome.outcome_id, outcome.type, outcome.value, outcome.outcome, date)
-    told = " ".join(part for part in parts if part)
+    told = " ".join(part for part in parts if part) + (f" (replaced by {replaced_by})" if replaced_by else "")
     return f"{told}: {cut(outcome.reason, snippet)}" if snippet and outcome.reason else told
 
 
-def timeline(outcome: Outcome, before: Sequence[str], after: Sequence[str], longest: int) -> str:
+def timeline(outcome: Outcome, before: Sequence[str], after: Sequence[str], longest: int, replaced_by: str = "") -> str:
     """Layer 2: the line, the reason and both states cut to `longest` characters each, and its neighbours' lines."""
     told = [
-        line(outcome),
+        line(outcome, replaced_by=replaced_by),
         *_named("reason", cut(outcome.reason, longest)),
         *_named("before", cut(outcome.state_before, longest)),
         *_named("after", cut(outcome.state_after, longest)),
@@ -123,13 +126,13 @@ def timeline(outcome: Outcome, before: Sequence[str], after: Sequence[str], long
     return "\n".join(told)
 
 
-def detail(outcome: Outcome) -> str:
+def detail(outcome: Outcome, replaced_by: str = "") -> str:
     """Layer 3: everything; of a compacted one that is its line."""
     if outcome.compacted:
-        return line(outcome)
+        return line(outcome, replaced_by=replaced_by)
     created = datetime.fromtimestamp(outcome.created_us / 1e6, UTC).date().isoformat()
     told = [
-        line(outcome),
+        line(outcome, replaced_by=replaced_by),
         f"suggestion: {outcome.suggestion_id}, made {created}",
         *_named("reason", outcome.reason),
         *_named("before", outcome.state_before),

@@ -71,7 +71,7 @@ def _wishes(record: FeedbackRecord, dimensions: Vector, threshold: float) -> dic
     """What one event wishes; praise wishes nothing, and what its reason has said its text does not say again."""
     if record.reward > 0:
         return {}
-    found = wishes_of(record.reason, dimensions) if record.reward < 0 else {}
+    found = wishes_of(record.reason, dimensions)
     for name, way in wishes_of_text(
         matching(record.categories or {}, counting_from(record, threshold)), found, dimensions
     ).items():

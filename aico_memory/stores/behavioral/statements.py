@@ -135,7 +135,7 @@ WHERE position > ? AND reward <> 0 AND skill_updated = 1 AND undone_us IS NULL O
 """
 UNSIGNALLED = f"""
 SELECT {FEEDBACK} FROM feedback
-WHERE signalled_us IS NULL AND undone_us IS NULL AND reason <> '' AND reward <> 0
+WHERE signalled_us IS NULL AND undone_us IS NULL AND reason <> ''
     AND user_id IN (SELECT user_id FROM users WHERE behavioral = 1)
 ORDER BY position LIMIT ?
 """

@@ -12,6 +12,7 @@ from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, Se
 from aico_memory.domain.behavioral.evidence import Cell, Stated, Wish
 from aico_memory.domain.behavioral.learning import Posterior, Preference, SkillState
 from aico_memory.domain.behavioral.records import (
+    NO_CONSENT,
     TAKEN_BACK_US,
     Evolution,
     FeedbackRecord,
@@ -125,10 +126,7 @@ class MemoryLearningRows:
         found = [
             key
             for key, one in self._tables.feedback.items()
-            if one.user == user
-            and one.at_us > after_us
-            and one.undone_us is None
-            and (one.skill_updated or one.sealed_text is not None)
+            if one.user == user and one.at_us > after_us and one.undone_us is None and one.status != NO_CONSENT
         ]
         for key in found:
             self._tables.feedback[key] = replace(self._tables.feedback[key], undone_us=at_us)
@@ -173,7 +171,7 @@ class MemoryLearningRows:
         waiting = (
             one
             for one in tables.feedback.values()
-            if one.signalled_us is None and one.undone_us is None and one.reason and one.reward
+            if one.signalled_us is None and one.undone_us is None and one.reason
             and tables.users.get(one.user, UserState()).behavioral
         )  # fmt: skip
         return [one for one, _ in zip(waiting, range(limit), strict=False)]

@@ -15,7 +15,7 @@ FORMER = (
 )
 TAKE_BACK = """
 UPDATE feedback SET undone_us = ?
-WHERE user_id = ? AND at_us > ? AND undone_us IS NULL AND (skill_updated = 1 OR sealed_text IS NOT NULL)
+WHERE user_id = ? AND at_us > ? AND undone_us IS NULL AND status <> 'no_consent'
 """
 # What the night made later of thumbs that stay.
 TAKE_BACK_SIGNALS = "UPDATE feedback SET signalled_us = 0 WHERE user_id = ? AND signalled_us > ?"

@@ -96,14 +96,14 @@ class Asking:
         else:
             newest = sorted(candidates, key=lambda one: (one.decided_us, one.number), reverse=True)
             found = Found([(0.0, one) for one in newest], {}, NEWEST)
-        counter, ordered = self._counter(), library.by_time
+        counter, ordered, replaced = self._counter(), library.by_time, library.replaced
         answer = outcomes_pb2.Outcomes(
             matching=len(candidates), tokenizer=counter.name, answered_by=found.answered_by, degraded=found.degraded
         )
         for score, one in found.hits[:limit]:
-            answer.outcomes.append(item(one, request.layer, score, ordered, self._settings, counter.count))
+            answer.outcomes.append(item(one, request.layer, score, ordered, replaced, self._settings, counter.count))
             full = answer.outcomes[-1] if request.layer == DETAIL else item(
-                one, DETAIL, score, ordered, self._settings, counter.count
+                one, DETAIL, score, ordered, replaced, self._settings, counter.count
             )  # fmt: skip
             answer.tokens_in_full += full.tokens
         answer.tokens = sum(one.tokens for one in answer.outcomes)
@@ -138,7 +138,7 @@ class Asking:
         hits = [(found.cosines.get(one.number, score), one) for score, one in found.hits]
         alike = [hit for hit in hits if _alike(*hit, request, figures.similarity)]
         for shown, one in alike[: figures.similar]:
-            answer.similar.append(item(one, LINES, shown, library.by_time, self._settings, counter))
+            answer.similar.append(item(one, LINES, shown, library.by_time, {}, self._settings, counter))
         answer.degraded.extend(found.degraded)
         return answer
 

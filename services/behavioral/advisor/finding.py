@@ -44,6 +44,13 @@ class Library:
     def by_time(self) -> list[Outcome]:
         return sorted(self.outcomes, key=lambda one: (one.decided_us, one.number))
 
+    @property
+    def replaced(self) -> dict[int, str]:
+        """By number of what another answer to the same suggestion stands in the place of: the id of that one."""
+        last = {one.suggestion_id: one for one in sorted(self.outcomes, key=lambda one: one.number)}
+        standing = ((one, last[one.suggestion_id]) for one in self.outcomes)
+        return {one.number: later.outcome_id for one, later in standing if later.number != one.number}
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

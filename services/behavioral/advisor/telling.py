@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from aico_memory.contracts.v1 import outcomes_pb2
 from aico_memory.domain.advisor.outcome import Outcome, cut, detail, line, timeline
@@ -49,26 +49,28 @@ def profile_message(
 
 
 def item(
-    outcome: Outcome, layer: int, score: float, ordered: Sequence[Outcome], settings: OutcomeSettings,
-    count: Callable[[str], int],
+    outcome: Outcome, layer: int, score: float, ordered: Sequence[Outcome], replaced: Mapping[int, str],
+    settings: OutcomeSettings, count: Callable[[str], int],
 ) -> outcomes_pb2.OutcomeItem:  # fmt: skip
-    """An outcome at a layer; `ordered` are all of the user's by time, for its neighbours."""
+    """An outcome at a layer; `ordered` are all of the user's by time, for its neighbours, `replaced` as in `Library`."""
+    standing = replaced.get(outcome.number, "")
     answer = outcomes_pb2.OutcomeItem(
         outcome_id=outcome.outcome_id, suggestion_id=outcome.suggestion_id, type=outcome.type, value=outcome.value,
         outcome=outcome.outcome, decided_us=outcome.decided_us, score=score, compacted=outcome.compacted,
+        replaced_by=standing,
     )  # fmt: skip
     if layer == LINES:
-        answer.text = line(outcome, settings.snippet_characters)
+        answer.text = line(outcome, settings.snippet_characters, standing)
     elif layer == TIMELINE:
-        before, after = _beside(outcome, ordered, settings.neighbours)
-        answer.text = timeline(outcome, before, after, settings.timeline_characters)
+        before, after = _beside(outcome, ordered, replaced, settings.neighbours)
+        answer.text = timeline(outcome, before, after, settings.timeline_characters, standing)
         longest = settings.timeline_characters
         answer.reason, answer.before[:], answer.after[:] = cut(outcome.reason, longest), before, after
         # Half a state is no JSON: a longer one stands in the text, cut, and whole in the detail.
         answer.state_before_json = outcome.state_before if len(outcome.state_before) <= longest else ""
         answer.state_after_json = outcome.state_after if len(outcome.state_after) <= longest else ""
     else:
-        answer.text = detail(outcome)
+        answer.text = detail(outcome, standing)
         answer.reason, answer.evidence[:], answer.tags[:] = outcome.reason, outcome.evidence, outcome.tags
         answer.state_before_json, answer.state_after_json = outcome.state_before, outcome.state_after
         answer.created_us = outcome.created_us
@@ -76,12 +78,18 @@ def item(
     return answer
 
 
-def _beside(outcome: Outcome, ordered: Sequence[Outcome], reach: int) -> tuple[list[str], list[str]]:
+def _beside(
+    outcome: Outcome, ordered: Sequence[Outcome], replaced: Mapping[int, str], reach: int
+) -> tuple[list[str], list[str]]:
     place = next((at for at, one in enumerate(ordered) if one.number == outcome.number), -1)
     if place < 0:
         return [], []
     before, after = ordered[max(0, place - reach) : place], ordered[place + 1 : place + 1 + reach]
-    return [line(one) for one in before], [line(one) for one in after]
+
+    def told(beside: Sequence[Outcome]) -> list[str]:
+        return [line(one, replaced_by=replaced.get(one.number, "")) for one in beside]
+
+    return told(before), told(after)
 
 
 def _stability(course: Course) -> float:

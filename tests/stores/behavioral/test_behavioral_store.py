@@ -199,7 +199,7 @@ def test_a_text_waits_to_be_sorted_while_its_user_consents_and_it_is_not_taken_b
         assert [one.event_id for one in rows.unclassified(9)] == [event(1), event(4)]
         assert rows.count_unclassified() == 2
         assert [one.event_id for one in rows.unclassified(1)] == [event(1)]
-        assert rows.take_back("ann", 50, 100) == 1
+        assert rows.take_back("ann", 50, 100) == 2
         assert [one.event_id for one in rows.unclassified(9)] == [event(1)]
         rows.classified(event(1), {"too_brief": 0.75, "none": 0.25}, 123, "spelling", 0.37)
         assert rows.unclassified(9) == []

@@ -44,3 +44,11 @@ def test_what_a_night_made_after_a_time_is_taken_back_once_and_for_all(store):
     assert read(store, lambda rows: rows.feedback(event(1))) == replace(early, classified_us=0)
     write(store, lambda rows: rows.take_back("ann", 25, 99))
     assert read(store, lambda rows: rows.feedback(event(1))) == replace(early, signalled_us=0, classified_us=0)
+
+
+def test_a_neutral_thumb_is_taken_back_and_the_id_of_what_was_given_without_consent_is_not(store):
+    neutral = feedback(1, reward=0, status="unchanged", skill_updated=False, sealed_text=None)
+    left = feedback(2, reward=0, status="no_consent", skill_updated=False, sealed_text=None)
+    write(store, *(lambda rows, one=one: rows.add_feedback(one) for one in (neutral, left)))
+    assert write(store, lambda rows: rows.take_back("ann", 10, 99)) == [1]
+    assert read(store, lambda rows: rows.feedback_of("ann")) == [replace(neutral, undone_us=99), left]

@@ -80,3 +80,13 @@ def test_the_night_makes_no_key_for_whom_it_was_destroyed_and_reads_the_others(w
     lines = [json.loads(line) for line in worker.export("ann")]
     assert {line["definition"] for line in lines if line["section"] == "behavioral.user_skill"} == {None}
     assert not keys.exists("ann")
+
+
+def test_who_has_no_key_any_more_is_told_the_base_skills_and_all_that_is_not_sealed(worker, keys):
+    made = taught(worker)
+    keys.destroy("ann")
+    told = {one.skill_id for one in worker.ask(behavioral_pb2.SkillsRequest(user_id="ann")).skills}
+    assert "casual_chat" in told
+    assert made.skill_id not in told
+    assert not [word for word in WORDS for one in asked(worker) if word in str(one)]
+    assert not keys.exists("ann")

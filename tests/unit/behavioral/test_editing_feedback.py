@@ -223,3 +223,20 @@ def test_what_changes_nothing_for_want_of_consent_is_not_told_as_done(worker):
     worker.consent()
     for command in commands:
         assert len(of_type(worker.apply(worker.event(command)), bus_pb2.AuditEvent)) == 1
+
+
+def test_without_consent_reason_and_text_can_be_taken_away_and_nothing_else_changes(worker):
+    worker.feedback("casual_chat", -1, event_id=FIRST, reason="too_verbose", free_text="Far too long")
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    before = learned(worker)
+    worker.consent(on=False)
+    for fields in ({}, {"reward": 1}, {"reason": "too_brief"}, {"free_text": "Why?"}, {"reward": 0, "free_text": ""}):
+        assert edit(worker, **fields).status == "no_consent"
+    audited = worker.event(behavioral_pb2.EditFeedback(user_id="ann", event_id=FIRST.bytes, free_text=""))
+    assert len(of_type(worker.apply(audited), bus_pb2.AuditEvent)) == 1
+    (entry,) = listed(worker)
+    assert (entry.reward, entry.reason, entry.free_text) == (-1, "too_verbose", "")
+    assert learned(worker) == before
+    assert edit(worker, reason="", reward=-1).status == "success"
+    assert listed(worker)[0].reason == ""
+    assert not [line for line in learned(worker) if line["section"] == "behavioral.wish"]

@@ -116,6 +116,29 @@ def test_praise_and_thumbs_up_move_nothing_and_a_neutral_thumb_with_words_does(w
     assert finished.detail == f"1 texts sorted, {moves} moved a preference"
 
 
+def test_a_reason_with_a_neutral_thumb_is_heard_at_night_as_a_text_is(worker):
+    worker.feedback("casual_chat", 0, reason="too_verbose")
+    assert (verbosity(worker), wishes(worker)) == (0.5, {})
+    report = worker.publish(behavioral_pb2.LearnNow(), user="")
+    assert report.signals == 1
+    assert (verbosity(worker), wishes(worker)["verbosity"]) == (pytest.approx(0.45), (0.0, 1.0))
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").signals == 0
+
+
+@pytest.mark.parametrize(("reward", "text"), [(0, ""), (0, TOO_LONG), (1, "")])
+def test_a_reason_beside_a_thumb_that_is_not_down_counts_once_or_not_at_all_and_undo_knows_of_it(worker, reward, text):
+    worker.feedback("casual_chat", reward, reason="too_verbose", free_text=text)
+    untaught, before_night = (verbosity(worker), wishes(worker)), START_US + worker.count * 1_000_000
+    worker.publish(behavioral_pb2.LearnNow(), user="")
+    taught = verbosity(worker), wishes(worker)
+    assert taught[1].get("verbosity") == (None if reward else (0.0, 1.0))
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=START_US * 2))
+    assert (verbosity(worker), wishes(worker)) == taught
+    worker.publish(behavioral_pb2.UndoLearning(user_id="ann", until_us=before_night))
+    assert (verbosity(worker), wishes(worker)) == untaught
+    assert worker.publish(behavioral_pb2.LearnNow(), user="").signals == 0
+
+
 def test_many_texts_take_several_steps_and_each_is_sorted_once(worker):
     for number in range(2 * BATCH + 1):
         worker.feedback("casual_chat", -1, message_id=f"m{number}", free_text=TOO_LONG)

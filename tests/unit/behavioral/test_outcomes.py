@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from aico_memory.client.outcome_shapes import entry_shape
 from aico_memory.clock import from_us
 from aico_memory.contracts.v1 import behavioral_pb2, outcomes_pb2, sleep_pb2
 from aico_memory.errors import InvalidMessage, NotFound
@@ -46,7 +47,23 @@ def test_another_decision_of_the_same_suggestion_takes_the_place_of_the_first(ad
     assert advisor.record("s1", "rejected").status == "revised"
     profile = advisor.profile()
     assert (profile.accepted, profile.rejected, profile.outcomes) == (1, 1, 2)
-    assert [one.outcome_id for one in advisor.outcomes().outcomes] == ["o3", "o2", "o1"]
+    told = advisor.outcomes().outcomes
+    assert [(one.outcome_id, one.replaced_by) for one in told] == [("o3", ""), ("o2", ""), ("o1", "o3")]
+
+
+@pytest.mark.parametrize("layer", [1, 2, 3])
+def test_an_answer_that_was_revised_is_told_with_the_one_that_stands(advisor, layer):
+    for number, outcome in enumerate(("accepted", "rejected", "expired")):
+        advisor.record("s1", outcome, days_ago=9 - number)
+    (first,) = advisor.outcomes(layer, outcomes=["accepted"]).outcomes
+    assert (first.replaced_by, "(replaced by o3)" in first.text) == ("o3", True)
+    assert ["(replaced by o3)" in line for line in first.after] == ([True] if layer == 2 else [])
+    assert entry_shape(first, layer)["replaced_by"] == "o3"
+    (last,) = advisor.outcomes(layer, outcomes=["expired"]).outcomes
+    assert (last.replaced_by, "replaced by" in last.text.splitlines()[0]) == ("", False)
+    assert entry_shape(last, layer)["replaced_by"] is None
+    advisor.publish(outcomes_pb2.DeleteOutcomes(user_id="ann", ids=["o3"]))
+    assert [one.replaced_by for one in advisor.outcomes(layer).outcomes] == ["", "o2"]
 
 
 # Half of a pair of code units: JSON can say it, but it is no character.

@@ -4,12 +4,14 @@ import json
 
 import pytest
 
+from aico_memory.client.shapes import skill_shape
+from aico_memory.clock import format_us
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2
 from aico_memory.errors import InvalidMessage, SkillNotFound
 from aico_memory.settings import Settings
 from aico_memory.stores.behavioral.sql_store import SqlBehavioralStore
 from aico_memory.stores.behavioral.twin import MemoryBehavioralStore
-from tests.unit.behavioral.worker import Worker, own_skill
+from tests.unit.behavioral.worker import START_US, Worker, own_skill
 
 SKILLS = behavioral_pb2.SkillsRequest(user_id="ann")
 
@@ -320,3 +322,25 @@ def test_where_everything_at_hand_keeps_missing_a_skill_is_proposed_and_used_onc
     assert change(worker, proposed.skill_id, "accept").status == "accepted"
     assert worker.select(request_id="accepted", intent="summary").skill_id == proposed.skill_id
     assert worker.publish(behavioral_pb2.LearnNow(), user="").proposals == 0
+
+
+def test_an_own_skill_says_when_it_was_made_and_changed_and_a_base_skill_does_not(worker):
+    def at(skill_id):
+        one = skill_shape(next(one for one in worker.ask(SKILLS).skills if one.skill_id == skill_id))
+        return one["created_at"], one["updated_at"]
+
+    def now():
+        return format_us(START_US + worker.count * 1_000_000)
+
+    made = own_skill(worker)
+    created = now()
+    assert at(made.skill_id) == (created, created)
+    assert skill_shape(made)["created_at"] == created
+    own_skill(worker, made.skill_id, template="Answer in verse.")
+    changed = now()
+    worker.feedback(made.skill_id, 1)
+    assert at(made.skill_id) == (created, changed)
+    change(worker, made.skill_id, "archive")
+    archived = now()
+    assert at(made.skill_id) == (created, archived)
+    assert at("casual_chat") == (None, None)

@@ -287,3 +287,13 @@ def test_what_is_stated_is_told_in_sentences_and_only_with_consent(worker):
     assert guidance(worker) == ["Show an example.", "Keep it short."]
     worker.consent(on=False)
     assert guidance(worker) == []
+
+
+def test_what_is_kept_of_style_can_be_reset_without_consent_and_nothing_can_be_stated(worker):
+    state(worker, style={"verbosity": 0.1})
+    worker.consent(on=False)
+    assert state(worker, style={"verbosity": 0.9}).status == "no_consent"
+    assert state(worker, reset=True).status == "stated"
+    assert not [line for line in worker.export() if '"behavioral.statement"' in line]
+    worker.consent()
+    assert guidance(worker) == []

@@ -108,6 +108,17 @@ def test_the_reward_of_a_use_is_that_of_then(worker):
     assert use["reward"] == 1
 
 
+def test_a_neutral_thumb_goes_and_gives_the_use_the_reward_back_that_it_had(worker):
+    chosen = worker.select(request_id="r1")
+    worker.feedback(chosen.skill_id, -1, request_id="r1")
+    before, until_us = learned(worker), now_us(worker)
+    worker.feedback(chosen.skill_id, 0, request_id="r1")
+    result = undo(worker, until_us)
+    assert (result.undone, result.left) == (1, 1)
+    (use,) = sections(worker, "behavioral.trajectory")
+    assert (use["reward"], learned(worker)) == (-1, before)
+
+
 def test_a_reason_that_was_edited_before_its_night_moves_nothing_twice(worker):
     worker.feedback("detailed_explanation", -1, event_id=FIRST, reason="too_verbose")
     before, until_us = learned(worker), now_us(worker)
@@ -150,3 +161,12 @@ def test_what_deleted_feedback_said_before_goes_with_it(worker):
     edit(worker, reward=-1)
     worker.publish(behavioral_pb2.UndoLearning(user_id="ann", event_id=FIRST.bytes))
     assert not sections(worker, "behavioral.feedback", "behavioral.former_feedback")
+
+
+def test_an_undo_that_takes_back_nothing_changes_nothing_where_a_night_heard_a_text_and_a_reason(worker):
+    worker.publish(behavioral_pb2.PutPreference(user_id="ann", style={"verbosity": 0.0}))
+    worker.feedback("casual_chat", -1, reason="too_verbose", free_text="Way too short")
+    night(worker)
+    before = learned(worker)
+    undo(worker, now_us(worker))
+    assert learned(worker) == before
