@@ -208,8 +208,8 @@ def test_a_bus_that_comes_back_with_a_full_disk_takes_what_was_kept_once_there_i
     with MemoryClient.connect(home.root, spool=True) as client:
         client.add([message], "u")
         full = make_broker(BusSettings(segment_first_bytes=1 << 20, min_free_bytes=1 << 60))
-        deadline = time.monotonic() + PATIENCE
-        while not connect("operator").control("statistics")["refused"].get("storage_full"):
+        deadline, operator = time.monotonic() + PATIENCE, connect("operator")
+        while not operator.control("statistics")["refused"].get("storage_full"):
             assert time.monotonic() < deadline
         assert client._client._session.spooled
         full.stop()
