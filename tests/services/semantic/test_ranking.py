@@ -25,6 +25,17 @@ def ranked(worker: Worker, text: str, limit: int = 10, embed_ms: int = 5000, **f
     return worker.ask(query)
 
 
+def speaks_english(worker: Worker) -> None:
+    """The model says that it speaks nothing else."""
+
+    def embed(message, user):
+        answer = worker.embed(message, user)
+        answer.languages.append("en")
+        return answer
+
+    worker.link.answers[model_pb2.EmbedRequest] = embed
+
+
 def texts(answer) -> list[str]:
     by_id = {record.memory_id: record.text for record in answer.records}
     return [by_id[memory_id] for memory_id in answer.lists[0].memory_ids]
@@ -151,12 +162,7 @@ def test_a_named_profile_ranks_and_an_unknown_one_is_refused(worker):
 
 
 def test_where_the_model_does_not_speak_the_language_words_decide_and_it_is_not_asked(worker):
-    def english(message, user):
-        answer = worker.embed(message, user)
-        answer.languages.append("en")
-        return answer
-
-    worker.link.answers[model_pb2.EmbedRequest] = english
+    speaks_english(worker)
     worker.say("Mein Fahrrad ist rot und steht in der Garage")
     worker.settle()
     ranked(worker, "where is the bicycle that I have")
@@ -170,12 +176,7 @@ def test_where_the_model_does_not_speak_the_language_words_decide_and_it_is_not_
 
 
 def test_the_first_question_of_all_is_weighed_by_words_too_where_the_model_does_not_speak_its_language(worker):
-    def english(message, user):
-        answer = worker.embed(message, user)
-        answer.languages.append("en")
-        return answer
-
-    worker.link.answers[model_pb2.EmbedRequest] = english
+    speaks_english(worker)
     worker.say("Mein Fahrrad ist rot und steht in der Garage")
     worker.settle()
     listed = ranked(worker, "Wo steht mein Fahrrad und was ist in der Garage?").lists[0]
