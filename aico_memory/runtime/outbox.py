@@ -24,7 +24,6 @@ from aico_memory.settings.runtime import RuntimeSettings
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
-# The bus is away or busy; the record is all right.
 # Records of one transaction that leave from its own thread; more of them would keep it from the next.
 AT_ONCE = 16
 

@@ -30,6 +30,8 @@ _DAY_ALONE = re.compile(r"(?:the )?(\d{1,2})(?:\.|st|nd|rd|th)")
 # What recurs: it has neither beginning nor end.
 HABIT = "habit"
 DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
+# No day is longer, not even one of 25 hours on which the clocks go back.
+LONGEST_DAY_US = 26 * 3_600_000_000
 # Months of a season.
 _SEASON = 3
 
@@ -122,7 +124,7 @@ def _resolved(kind: str, match: re.Match[str], calendar: Calendar, language: str
 
 def _end_named(span: tuple[int, int], through: bool) -> int:
     """Where what lasts until a span ends: with a day and with what is told to be gone `through`, else where it begins."""
-    return span[1] if through or span[1] - span[0] <= 26 * 3_600_000_000 else span[0]
+    return span[1] if through or span[1] - span[0] <= LONGEST_DAY_US else span[0]
 
 
 def _date(

@@ -11,15 +11,13 @@ from aico_memory.domain.formation.german_endings import parts_of
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.turkish_phrases import known_verbs, own_noun
 from aico_memory.domain.formation.turkish_words import genitive, read_verb
-from aico_memory.domain.formation.when import find_times
+from aico_memory.domain.formation.when import LONGEST_DAY_US, find_times
 from aico_memory.domain.formation.wording import even, lower_in, squeeze
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.matching import stems
 from aico_memory.domain.recall.thesaurus import meant_by
 
 _GENITIVE = re.compile(r"[A-ZÄÖÜ]\w+[aeio]s")
-# A day on which the clocks change, and a little.
-_ONE_DAY = 26 * 3_600_000_000
 # How strongly a noun speaks for the predicate that it names.
 _NAMED = 1.2
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -154,7 +152,7 @@ def _time_named(lowered: str, grammar: Grammar, asked_at_us: int, zone: str, pas
         return OPEN
     to_come = not past and grammar.future is not None and grammar.future.search(lowered) is not None
     span = times[0].bounds(past=not to_come)
-    return span[1] - 1 if span[1] - span[0] <= _ONE_DAY else (span[0] + span[1]) // 2
+    return span[1] - 1 if span[1] - span[0] <= LONGEST_DAY_US else (span[0] + span[1]) // 2
 
 
 def _named_by_what_has_it(

@@ -10,12 +10,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from aico_memory.domain.formation.when import LONGEST_DAY_US
 from aico_memory.domain.retrieval.tokens import fold
 from aico_memory.domain.retrieval.wall_clock import wall_clock
 
 _DAY_US = 86_400_000_000
-# A day has 25 hours where the clocks go back.
-_LONGEST_DAY_US = 26 * 3_600_000_000
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _ISO = re.compile(r"(?<!\d)((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
 _DAY = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|\.|er|º|日|号)?(?![\d:])")
@@ -167,7 +166,7 @@ def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArr
         return nothing, nothing
     if cue.span[1]:
         start, end = cue.span
-        day = end - start <= _LONGEST_DAY_US
+        day = end - start <= LONGEST_DAY_US
         # Of a day it is still told on the next ones; "last week", asked on a Monday, is not today.
         tail = DAYS_AFTER * _DAY_US if day else 0
         told = ((said_at_us >= start) & (said_at_us < end + tail)).astype(np.float32)

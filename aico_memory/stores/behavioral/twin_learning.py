@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from secrets import token_bytes
+from typing import TypeVar
 
 from aico_memory.domain.advisor.insights import Insight
 from aico_memory.domain.advisor.records import OpenSuggestion, SealedOutcome, SealedProfile, SealedVector
@@ -30,6 +31,9 @@ from aico_memory.stores.behavioral.port_learning import Definition
 from aico_memory.stores.behavioral.sql_learning import REVISION_BYTES
 from aico_memory.stores.behavioral.statements import EVERY_BUCKET, ROW
 from aico_memory.stores.sql.ledger import MemoryLedger
+
+_Key = TypeVar("_Key")
+_Row = TypeVar("_Row")
 
 
 @dataclass(slots=True)
@@ -79,26 +83,20 @@ class MemoryLearningRows:
         return self._tables.cells.get((user, *empty.key), empty)
 
     def put_cell(self, user: str, cell: Cell) -> None:
-        self._tables.cells[user, *cell.key] = cell
-        if cell.total <= 0:
-            del self._tables.cells[user, *cell.key]
+        _put(self._tables.cells, (user, *cell.key), cell, cell.total)
 
     def wishes(self, user: str) -> list[Wish]:
         return [wish for key, wish in sorted(self._tables.wishes.items(), key=lambda item: item[0]) if key[0] == user]
 
     def put_wish(self, user: str, wish: Wish) -> None:
-        self._tables.wishes[user, wish.dimension] = wish
-        if wish.more + wish.less <= 0:
-            del self._tables.wishes[user, wish.dimension]
+        _put(self._tables.wishes, (user, wish.dimension), wish, wish.more + wish.less)
 
     def statements(self, user: str) -> list[Stated]:
         return [one for key, one in sorted(self._tables.statements.items(), key=lambda item: item[0]) if key[0] == user]
 
     def put_statement(self, user: str, stated: Stated) -> None:
         key = (user, EVERY_BUCKET if stated.bucket is None else stated.bucket, stated.dimension)
-        self._tables.statements[key] = stated
-        if stated.weight <= 0:
-            del self._tables.statements[key]
+        _put(self._tables.statements, key, stated, stated.weight)
 
     def forget_learned(self, user: str) -> None:
         tables = self._tables
@@ -326,3 +324,11 @@ class MemoryLearningRows:
 
     def hours(self, from_us: int, until_us: int) -> Iterator[HourFigure]:
         yield from (one for key, one in sorted(self._tables.hours.items(), key=lambda i: i[0]) if from_us <= key[0] < until_us)
+
+
+def _put(table: dict[_Key, _Row], key: _Key, row: _Row, weight: float) -> None:
+    """Keep the row; one that weighs nothing any more is not kept."""
+    if weight > 0:
+        table[key] = row
+    else:
+        table.pop(key, None)
