@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from aico_memory.errors import ModelUnavailable
 from aico_memory.models.embedder import Vectors, normalise
+from aico_memory.models.onnx_session import CPU, open_session
 from aico_memory.models.weights import TOKENIZER_FILE
 
 MODEL_FILE = "model.onnx"
@@ -33,7 +34,7 @@ class OnnxEmbedder:
         threads: int = 1,
         batch_tokens: int = 1024,
     ) -> None:
-        import onnxruntime
+        from onnxruntime import RunOptions
         from tokenizers import Tokenizer
 
         self.model = model
@@ -52,17 +53,14 @@ class OnnxEmbedder:
             # The scale of what is quantised on the way depends on everything in a batch: the same text would have another
             # vector beside another.
             self._batch_tokens = 0
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        providers = ["CUDAExecutionProvider", "CPUExecutionProvider"] if device == "cuda" else ["CPUExecutionProvider"]
+        providers = ("CUDAExecutionProvider", *CPU) if device == "cuda" else CPU
+        quantised = self.precision == "int8"
         try:
-            self._session: Any = onnxruntime.InferenceSession(str(folder / MODEL_FILE), options, providers=providers)
+            self._session: Any = open_session(folder / MODEL_FILE, threads=threads, quantised=quantised, providers=providers)
         except Exception as error:
             # onnxruntime raises classes of its own extension that share no root but Exception.
             raise ModelUnavailable(f"The export in {folder} cannot be loaded: {type(error).__name__}") from error
-        self._shrinking = onnxruntime.RunOptions()
+        self._shrinking = RunOptions()
         self._shrinking.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from aico_memory.domain.recall.reading.passage import MARKS, Passage
 from aico_memory.domain.recall.reading.picking import CUTS, Reading, Run, spans
 from aico_memory.errors import ModelUnavailable
+from aico_memory.models.onnx_session import open_session
 from aico_memory.models.weights import TOKENIZER_FILE
 from aico_memory.paths import Home, config_file
 
@@ -88,16 +89,10 @@ class SpanReader:
             return self._loaded
 
     def _opened(self) -> tuple[Any, Any, Recipe]:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
         try:
             recipe = recipe_of(self._folder)
             tokenizer = open_tokenizer(self._folder / TOKENIZER_FILE)
-            session = onnxruntime.InferenceSession(str(self._folder / MODEL_FILE), options, providers=["CPUExecutionProvider"])
+            session = open_session(self._folder / MODEL_FILE, threads=self._threads, quantised=True)
         except Exception as error:
             # onnxruntime and tokenizers raise classes of their own extensions that share no root but Exception.
             raise ModelUnavailable(
