@@ -10,6 +10,7 @@ import operator
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ ONCE_BELIEVED = ("active", "superseded", "expired", "disabled", "invalid")
 _ENDED = ("superseded", "expired")
 
 
+@lru_cache(maxsize=4096)
 def record_of(event_id: bytes) -> bytes:
     """The id of the record that a message leaves; empty for what is no event's id."""
     return derive_id(uuid.UUID(bytes=event_id), RECORD).bytes if len(event_id) == 16 else b""

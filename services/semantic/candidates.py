@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,8 @@ from services.semantic.telling_then import tell_as_known
 _COMPARED, _LEADING = 60, 3
 # Messages told of each: enough to see which records an item repeats.
 _SOURCES = 8
+# Of those that an answer rests on, none is left out.
+_ALL = sys.maxsize
 # What one answer may weigh, and the letters of one memory in it; the bus carries answers of a few megabytes.
 _ANSWER_BYTES = 3 * 1024 * 1024
 _LETTERS = 20_000
@@ -228,15 +231,15 @@ class CandidateAnswers:
             ranked.memories[key].memory_id for entries in ranked.lists[:questions] for key, _, _ in entries[:_LEADING]
         }  # fmt: skip
         open_words = recalled.left_over or (frozenset(),) * len(recalled.results)
-        doubted = [
-            one.memory_id
+        doubted = {
+            one.memory_id: one.owner
             for one, left in zip(recalled.memories, open_words, strict=True)
             if left and one.memory_id not in leading
-        ]
-        proofs = self._store.evidence(doubted) if doubted else {}
-        for fact, memory, left in zip(recalled.results, recalled.memories, open_words, strict=True):
-            said = {record_of(one.event_id) for one in (proofs.get(memory.memory_id, ()) if left else ())}
-            if not left or leading & {memory.memory_id, *said}:
+        }
+        rests = self._retrieval.sources_of(doubted, _ALL) if doubted else {}
+        for fact, memory in zip(recalled.results, recalled.memories, strict=True):
+            of = rests.get(memory.memory_id)
+            if of is None or any(record_of(event_id) in leading for event_id in of.event_ids):
                 yield fact
 
     def _aside(

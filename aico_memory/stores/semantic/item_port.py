@@ -184,7 +184,7 @@ class ItemReads(Protocol):
         """Tags of a session that have not run out, by ascending id of their items."""
 
     def pair_counts(self, memory_ids: Sequence[bytes]) -> dict[Pair, int]:
-        """How often pairs with one of these items were retrieved together."""
+        """How often two of these items were retrieved together, by pair."""
 
     def interaction(self, scope: Scope, interaction_id: str) -> Interaction | None:
         """A stored interaction."""

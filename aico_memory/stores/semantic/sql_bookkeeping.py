@@ -31,7 +31,7 @@ INSERT INTO co_activation (first, second, together) SELECT ?, ?, 1
 WHERE (SELECT count(*) FROM memory WHERE memory_id IN (?, ?)) = 2
 ON CONFLICT (first, second) DO UPDATE SET together = together + 1
 """
-_PAIRS = "SELECT first, second, together FROM co_activation"
+_PAIRS = f"SELECT first, second, together FROM co_activation WHERE first IN {IN_LISTED} AND +second IN {IN_LISTED}"
 _EXPLAIN = """
 INSERT INTO explanation (event_id, scope_no, owner, at_us, body) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (event_id) DO UPDATE SET at_us = excluded.at_us, body = excluded.body
@@ -75,8 +75,7 @@ class SqlBookReads:
 
     def pair_counts(self, memory_ids: Sequence[bytes]) -> dict[Pair, int]:
         wanted = listed(memory_ids)
-        sql = f"{_PAIRS} WHERE first IN {IN_LISTED} UNION {_PAIRS} WHERE second IN {IN_LISTED}"
-        return {Pair(first, second): together for first, second, together in self._rows(sql, (wanted, wanted))}
+        return {Pair(first, second): together for first, second, together in self._rows(_PAIRS, (wanted, wanted))}
 
     def interaction(self, scope: Scope, interaction_id: str) -> Interaction | None:
         sql = f"SELECT owner, event_id, at_us, body FROM interaction WHERE {_SCOPED} AND interaction_id = ?"

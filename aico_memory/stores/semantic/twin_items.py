@@ -260,7 +260,7 @@ class TwinItemReads:
         return [one for one in found if one.expires_at_us > at_us]
 
     def pair_counts(self, memory_ids: Sequence[bytes]) -> dict[Pair, int]:
-        return {pair: count for pair, count in self.tables.pairs.items() if set(pair) & set(memory_ids)}
+        return {pair: count for pair, count in self.tables.pairs.items() if set(pair) <= set(memory_ids)}
 
     def interaction(self, scope: Scope, interaction_id: str) -> Interaction | None:
         return self.tables.interactions.get((scope, interaction_id))

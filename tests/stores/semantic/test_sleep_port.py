@@ -131,7 +131,7 @@ def test_pairs_are_due_when_they_were_retrieved_oftener_than_replayed(store):
         assert transaction.pairs_due(ADA, "ada", 1, 9) == {pairs[2]: 1}
         transaction.count_pairs(pairs[:1])
         assert transaction.pairs_due(ADA, "ada", 3, 9) == {pairs[0]: 4}
-    assert store.pair_counts([memory_id(1)])[pairs[0]] == 4
+    assert store.pair_counts(pairs[0]) == {pairs[0]: 4}
 
 
 def test_how_full_a_scope_is_counts_the_awake_and_averages_all_in_use(store):

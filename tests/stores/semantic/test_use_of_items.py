@@ -52,8 +52,8 @@ def test_pairs_are_counted_where_both_items_are_there(store):
     with store.transaction() as transaction:
         transaction.count_pairs([pair, Pair(memory_id(1), memory_id(7))])
         transaction.count_pairs([pair])
-    assert store.pair_counts([memory_id(2)]) == {pair: 2}
-    assert store.pair_counts([memory_id(7)]) == {}
+    assert store.pair_counts([memory_id(2), memory_id(3), memory_id(1)]) == {pair: 2}
+    assert store.pair_counts([memory_id(2)]) == store.pair_counts([memory_id(1), memory_id(7)]) == {}
 
 
 def test_an_interaction_is_stored_once_with_what_it_reinforced(store):
