@@ -15,6 +15,7 @@ import yaml
 from aico_memory.domain.feedback.classifier import FeedbackClassifier
 from aico_memory.domain.feedback.grams import Floats
 from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice
+from aico_memory.domain.feedback.negation import Negation, negation_of
 from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase, phrases_of
 from aico_memory.domain.feedback.spelling import Spelling
 from aico_memory.errors import ConfigurationInvalid
@@ -41,7 +42,21 @@ def load_phrases(home: Home) -> tuple[Phrase, ...]:
 
 def load_classifier(home: Home, settings: FeedbackTextSettings) -> FeedbackClassifier:
     """The classifier of a home; takes a second or two, since the spelling is learned from the phrases each time."""
-    return FeedbackClassifier(Spelling(load_phrases(home), settings.penalty), load_meanings(home), settings.sharpness)
+    spelling = Spelling(load_phrases(home), settings.penalty)
+    return FeedbackClassifier(spelling, load_meanings(home), settings.sharpness, load_negations(home))
+
+
+def load_negations(home: Home) -> dict[str, Negation]:
+    """Language -> how it denies a complaint; a language whose file does not say is left out."""
+    found: dict[str, Negation] = {}
+    for language, path in files_of(home, FOLDER).items():
+        try:
+            rule = negation_of(read_mapping(path))
+        except ValueError as error:
+            raise ConfigurationInvalid(f"{path}: {error}") from error
+        if rule is not None:
+            found[language] = rule
+    return found
 
 
 def load_meanings(home: Home) -> dict[str, Meaning]:

@@ -87,7 +87,7 @@ class FeedbackTexts:
         """Sort the text of a request; nothing is stored."""
         message = event.message
         patience = self._settings.model_wait_ms if self._model_is_well else self._settings.model_retry_ms
-        (embedded,) = self._embed([message.text], patience / 1000, interactive=True)
+        (embedded,) = self._embed([self._heard(message.text, message.language)], patience / 1000, interactive=True)
         self._model_is_well = embedded.vector is not None
         found = self._sort(message.text, message.language, embedded)
         threshold, calibration = self._threshold(found, embedded)
@@ -109,7 +109,7 @@ class FeedbackTexts:
             back = [one for user in sorted(agreeing) for one in rows.feedback_of(user) if _unsorted(one)]
         given = [*(self._opened(one) for one in (*waiting, *back[:batch])), *given]
         texts = [text for text in dict.fromkeys(given) if text and text_digest(text) not in self._embedded]
-        found = self._embed(texts, self._settings.night_wait_ms / 1000, interactive=False)
+        found = self._embed([self._heard(text, "") for text in texts], self._settings.night_wait_ms / 1000, interactive=False)
         self._embedded.update(zip(map(text_digest, texts), found, strict=True))
 
     def forget(self) -> None:
@@ -154,12 +154,19 @@ class FeedbackTexts:
         except (KeyDestroyed, WrongKey):
             return ""
 
+    def _heard(self, text: str, language: str) -> str:
+        """What is embedded of a text: without what denies a complaint; all of it where nothing else is said."""
+        return self._loaded().heard(text, language) or text
+
     def _sort(self, text: str, language: str, embedded: _Embedded) -> Sorted:
+        return self._loaded().sort(text, language, embedded.vector, embedded.fingerprint)
+
+    def _loaded(self) -> FeedbackClassifier:
         with self._lock:
             # Learning the spelling takes a second or two, and many deployments are never asked.
             if self._classifier is None:
                 self._classifier = self._load()
-        return self._classifier.sort(text, language, embedded.vector, embedded.fingerprint)
+            return self._classifier
 
     def _threshold(self, found: Sorted, embedded: _Embedded) -> tuple[float, str]:
         """What is set for the model that answered, else what was calibrated for it; of the spelling alone its own.

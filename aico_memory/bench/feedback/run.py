@@ -52,9 +52,8 @@ def run_feedback(
     """Every sentence by every way; the language of a sentence is not told."""
     progress("embedding the sentences")
     vectors = _embedded(embedder, [one.text for one in sentences])
-    fused = [
-        classifier.sort(one.text, "", vector, embedder.fingerprint) for one, vector in zip(sentences, vectors, strict=True)
-    ]
+    heard = _embedded(embedder, [classifier.heard(one.text) or one.text for one in sentences])
+    fused = [classifier.sort(one.text, "", vector, embedder.fingerprint) for one, vector in zip(sentences, heard, strict=True)]
     progress("the spelling alone")
     spelled = [classifier.sort(one.text).category for one in sentences]
     progress("the English centroid")

@@ -10,6 +10,7 @@ import numpy as np
 
 from aico_memory.domain.feedback.grams import Floats
 from aico_memory.domain.feedback.meaning import Meaning
+from aico_memory.domain.feedback.negation import Negation
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE
 from aico_memory.domain.feedback.spelling import Spelling
 
@@ -40,9 +41,17 @@ def matching(scores: Mapping[str, float], threshold: float) -> tuple[str, ...]:
 class FeedbackClassifier:
     """Holds no state between texts; one instance may be used by several threads."""
 
-    def __init__(self, spelling: Spelling, meanings: Mapping[str, Meaning], sharpness: float) -> None:
+    def __init__(
+        self,
+        spelling: Spelling,
+        meanings: Mapping[str, Meaning],
+        sharpness: float,
+        negations: Mapping[str, Negation] | None = None,
+    ) -> None:
         self._spelling = spelling
         self._meanings = meanings
+        # By language; a language without a rule is sorted as it stands.
+        self._negations = negations or {}
         # Of the spelling alone.
         self._sharpness = sharpness
 
@@ -53,16 +62,27 @@ class FeedbackClassifier:
             return "nothing was trained for it"
         return "" if meaning.threshold is not None else "its weights hold no threshold"
 
+    def heard(self, text: str, language: str = "") -> str:
+        """What of a text is sorted, and is to be embedded: all but the clauses that deny a complaint; "" where all do.
+
+        `language`: as in `sort`.
+        """
+        return self._left(text, self._language(text, language))
+
     def sort(self, text: str, language: str = "", vector: Floats | None = None, fingerprint: str = "") -> Sorted:
         """The chances of a text. `language`: ISO 639-1, "" or an unknown one: guessed by the spelling.
 
-        `vector`: the text's embedding of unit length by the model of `fingerprint`; without one, or for a model that
-        nothing was trained or calibrated for, the spelling alone answers: no model counts by another's threshold. What
-        holds no letter says nothing: "10/10" is no complaint.
+        `vector`: the embedding of what is `heard` of the text, of unit length, by the model of `fingerprint`; without
+        one, or for a model that nothing was trained or calibrated for, the spelling alone answers: no model counts by
+        another's threshold. What holds no letter says nothing ("10/10" is no complaint), and no more does what only
+        denies a complaint ("not too long at all").
         """
-        if not any(letter.isalpha() for letter in text):
-            return Sorted({name: float(name == NONE) for name in CATEGORIES}, language, SPELLING)
-        known = language if language in self._spelling.languages else self._spelling.language(text)
+        if not _has_letter(text):
+            return _nothing(language)
+        known = self._language(text, language)
+        text = self._left(text, known)
+        if not _has_letter(text):
+            return _nothing(known)
         scores, sharpness, answered_by, threshold = self._spelling.scores(text), self._sharpness, SPELLING, None
         meaning = self._meanings.get(fingerprint)
         if vector is not None and meaning is not None and meaning.threshold is not None:
@@ -72,6 +92,21 @@ class FeedbackClassifier:
         chances = softmax(scores, sharpness)
         named = {name: float(chance) for name, chance in zip(CATEGORIES, chances, strict=True)}
         return Sorted(named, known, answered_by, threshold)
+
+    def _language(self, text: str, language: str) -> str:
+        return language if language in self._spelling.languages else self._spelling.language(text)
+
+    def _left(self, text: str, language: str) -> str:
+        rule = self._negations.get(language)
+        return text if rule is None else rule.left(text)
+
+
+def _nothing(language: str) -> Sorted:
+    return Sorted({name: float(name == NONE) for name in CATEGORIES}, language, SPELLING)
+
+
+def _has_letter(text: str) -> bool:
+    return any(letter.isalpha() for letter in text)
 
 
 def softmax(scores: Floats, sharpness: float) -> Floats:

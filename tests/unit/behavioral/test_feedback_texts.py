@@ -239,6 +239,22 @@ def test_a_model_that_weights_were_trained_for_is_heard(heard):
     assert entries(worker)[0].classified_by == answer.answered_by
 
 
+def test_a_complaint_that_is_denied_moves_nothing_and_the_rest_alone_is_embedded(heard, monkeypatch):
+    worker = heard(MODEL)
+    asked, embed = [], worker.model.request
+    monkeypatch.setattr(worker.model, "request", lambda message, *rest, **more: asked.extend(message.texts) or embed(message))
+    answer = worker.ask(behavioral_pb2.ClassifyTextRequest(text="Not too long at all."), user="")
+    assert (answer.category, list(answer.matching), answer.scores["none"]) == ("none", [], 1.0)
+    worker.feedback("casual_chat", -1, free_text="Not too long at all.")
+    worker.feedback("casual_chat", -1, free_text="Not rude, but the year is wrong.")
+    before = verbosity(worker)
+    (finished,) = night(worker)
+    assert finished.detail.startswith("2 texts sorted")
+    assert verbosity(worker) == before
+    # Where nothing is left the text itself stands for it, and its embedding is not heard.
+    assert asked == ["Not too long at all.", "Not too long at all.", "but the year is wrong."]
+
+
 def test_what_is_acted_on_is_decided_by_the_threshold_of_the_model_that_answered(heard, classifier):
     worker = heard(MODEL)
     assert worker.handlers.status()["feedback_text"] == NOT_ASKED
