@@ -10,6 +10,7 @@ from types import ModuleType
 from aico_memory.domain.formation import english, german, turkish
 from aico_memory.domain.formation.german_endings import first_person
 from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.likely import Likely
 from aico_memory.domain.formation.wording import calmly, lower_in, own_words
 
 # What a message says after this is not read.
@@ -47,10 +48,19 @@ def _plain(line: str, grammar: Grammar) -> str:
     said: str = expand(first_person(calmly(line), grammar) if grammar.parser == "german" else calmly(line))
     if len(line) > PASSAGE:
         return said
-    low = lower_in(said, grammar.code)
-    for wording, replacement, cues in grammar.rewrites:
+    likely, low = _likely(grammar), lower_in(said, grammar.code)
+    left = likely.numbers(said)
+    while left:
+        number = left.pop()
+        wording, replacement, cues = grammar.rewrites[number]
         if cues and not any(cue in low for cue in cues):
             continue
         if (plain := wording.sub(replacement, said)) != said:
             said, low = plain, lower_in(plain, grammar.code)
+            left = [later for later in likely.numbers(said) if later > number]
     return said
+
+
+@lru_cache(maxsize=32)
+def _likely(grammar: Grammar) -> Likely:
+    return Likely.of([wording for wording, _, _ in grammar.rewrites])
