@@ -15,6 +15,8 @@ TORCH_OPTIONS ?=
 # Options for the deployment that `make run-bus` starts, e.g. UP='--timeout 300'.
 UP ?=
 PYTEST_OPTIONS ?=
+# Tests that run at once; those that start brokers and deployments go one after the other in any case.
+WORKERS ?= 2
 
 INSTALLED := $(VENV)/.installed
 INSTALLED_BENCH := $(VENV)/.installed-bench
@@ -60,7 +62,7 @@ run-bus: $(INSTALLED) $(COMPILED) ## Start the broker and all workers; Ctrl-C dr
 	@$(BIN)/aico-memory up $(UP)
 
 test: $(INSTALLED) $(COMPILED) ## Run all tests, style and types among them.
-	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_OPTIONS)
 
 lint: $(INSTALLED) ## Check style, and that what is generated is up to date.
 	$(BIN)/ruff check .

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
 # Nor is how long a disk takes for a sync: what is started for tests has longer to answer than a person would wait.
 for _name, _seconds in (("connect", 8), ("handshake", 6), ("request", 30), ("command", 60)):
     os.environ.setdefault(f"AICO_MEMORY_SET__link__{_name}_seconds", str(_seconds))
+
+
+ROOT = Path(__file__).resolve().parent
+# Their tests start processes that keep a core busy by themselves, and share the deployment of the session.
+ONE_BY_ONE = (ROOT / "bus", ROOT / "integration")
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Where tests run at once, those of whole deployments go one after the other, beside the rest."""
+    for item in items:
+        if any(folder in item.path.parents for folder in ONE_BY_ONE):
+            item.add_marker(pytest.mark.xdist_group("one by one"))
 
 
 @pytest.fixture(scope="session")

@@ -103,6 +103,8 @@ class Memory:
     entities: tuple[str, ...] = ()
     # Name of whoever said it, where one was given; found by words like the text.
     speaker: str = ""
+    # IANA zone in which a message was said, where it was given.
+    zone: str = ""
     # Place on the bus: tells apart what was said at one moment, which need not be a microsecond.
     heard: int = 0
 

@@ -14,7 +14,7 @@ from aico_memory.domain.gate.policy import require_writable
 from aico_memory.domain.gate.rewording import key_for, restated, reworded
 from aico_memory.domain.gate.statement import UNSAID, Known, withdrawal
 from aico_memory.domain.lifecycle import withdrawn
-from aico_memory.domain.memory import OPEN, RECORD, Evidence, Evolution, Memory
+from aico_memory.domain.memory import OPEN, RECORD, Evidence, Evolution, Memory, record_of
 from aico_memory.domain.sleep.derived import is_derived
 from aico_memory.domain.strength.confidence import written_confidence
 from aico_memory.domain.strength.forgetting import awakened
@@ -199,7 +199,7 @@ class Editing:
 
     def _reread(self, transaction: SemanticTransaction, event: Event, known: Known, edited: Memory) -> Memory:
         """The item with the reading of its new text; its statement says the same, so that later ones meet it there."""
-        formed = self._forming.form(_said(event, edited, edited.said_at_us))
+        formed = self._forming.form(_said(event, replace(edited, zone=_zone_of(transaction, edited)), edited.said_at_us))
         held = transaction.statement(edited.memory_id)
         before = None if held is None else held[0].fact
         item = reworded(known, edited, facts_of(formed), before, akin=self._akin(known.memory, edited))
@@ -294,5 +294,14 @@ def _said(event: Event, memory: Memory, said_at_us: int) -> Said:
     return Said(
         event_id=event.event_id, text=memory.text, role="user", name=memory.speaker, owner=memory.owner, scope=memory.scope,
         said_at_us=said_at_us, occurred_us=event.occurred_us, received_us=event.received_us, session_id=memory.session_id,
-        sequence=event.global_sequence, group_id=memory.group_id, project_id=memory.project_id,
+        sequence=event.global_sequence, group_id=memory.group_id, project_id=memory.project_id, zone=memory.zone,
     )  # fmt: skip
+
+
+def _zone_of(transaction: SemanticTransaction, item: Memory) -> str:
+    """The zone of the first message that an item rests on, "" where that had none: its times are meant there."""
+    for proof in transaction.evidence(item.memory_id):
+        record = transaction.memory(record_of(proof.event_id))
+        if record is not None:
+            return record.zone
+    return ""

@@ -83,7 +83,10 @@ class SaidAlike:
             if not _NO_STATEMENTS & self._held_back(memory.text):
                 found.append(memory)
         found.sort(key=lambda memory: memory.said_order)
-        return [Utterance(memory.version_of or memory.memory_id, memory.text, memory.said_at_us, zone) for memory in found]
+        return [
+            Utterance(memory.version_of or memory.memory_id, memory.text, memory.said_at_us, memory.zone or zone)
+            for memory in found
+        ]
 
     def _held_back(self, text: str) -> set[str]:
         """The configured filters that keep a text from making items."""

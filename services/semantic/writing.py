@@ -156,7 +156,7 @@ class Writing:
             session_id=said.session_id, group_id=said.group_id, project_id=said.project_id, language=language,
             sub_tier="personal" if said.role == "user" else "observed", data_source=_DATA_SOURCE.get(said.role, "system"),
             entities=extract_entities(said.text, self._rules.gazetteer, language), speaker=said.name,
-            heard=said.sequence,
+            zone=said.zone, heard=said.sequence,
         )  # fmt: skip
         evidence = Evidence(
             memory_id, said.event_id.bytes, "rule", said.occurred_us, role=said.role, name=said.name,

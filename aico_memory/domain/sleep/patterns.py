@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from aico_memory.clock import from_us
 from aico_memory.domain.sleep.clusters import Cluster
 from aico_memory.domain.sleep.derived import PATTERN, Draft, entities_of, language_of
 from aico_memory.domain.sleep.extracting import display_name
@@ -30,15 +29,14 @@ class HabitWording:
 
 
 def habit_of(
-    cluster: Cluster, said_at_us: Mapping[bytes, Sequence[int]], wordings: Mapping[str, HabitWording], default: str,
+    cluster: Cluster, said_on: Mapping[bytes, Sequence[date]], wordings: Mapping[str, HabitWording], default: str,
     figures: KnowledgeSettings,
 ) -> Draft | None:  # fmt: skip
     """The habit that a cluster shows; None where it was spoken of on too few days, or has no name.
 
-    `said_at_us`: for each item when what proves it was said. Days are those of UTC,
-    since the speaker's zone is not kept with what they said.
+    `said_on`: for each item the days, where they were said, of the messages that prove it.
     """
-    days = {from_us(at_us).date() for one in cluster.pieces for at_us in said_at_us.get(one.memory.memory_id, ()) if at_us > 0}
+    days = {day for one in cluster.pieces for day in said_on.get(one.memory.memory_id, ())}
     names = _names(cluster)
     if len(days) < figures.pattern_days or not names:
         return None
@@ -48,7 +46,7 @@ def habit_of(
     text = wording.often.format(names=names)
     if weekday is not None:
         text = wording.weekday.format(names=names, day=wording.days[weekday])
-    told = sorted(cluster.pieces, key=lambda one: (-len(said_at_us.get(one.memory.memory_id, ())), *one.order))
+    told = sorted(cluster.pieces, key=lambda one: (-len(said_on.get(one.memory.memory_id, ())), *one.order))
     sources = sorted(told[: figures.pattern_sources], key=lambda one: one.order)
     known = [one.known for one in sources]
     return Draft(

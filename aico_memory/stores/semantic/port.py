@@ -61,7 +61,7 @@ class Unread:
     event_id: bytes
     owner: str
     scope: Scope
-    # IANA zone of the speaker, or empty: the record does not keep it.
+    # IANA zone of the speaker, or empty.
     zone: str
     queued_at_us: int
     next_at_us: int = 0

@@ -62,8 +62,8 @@ def plain_values(memory: Memory) -> tuple[Any, ...]:
 
 
 def seal_body(memory: Memory, sealer: Sealer) -> bytes:
-    """Text, entities, fact key and speaker, sealed for the owner and bound to this memory."""
-    parts = [memory.text, memory.entities, memory.fact_key, memory.speaker]
+    """Text, entities, fact key, speaker and zone, sealed for the owner and bound to this memory."""
+    parts = [memory.text, memory.entities, memory.fact_key, memory.speaker, *((memory.zone,) if memory.zone else ())]
     content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
     return sealer.seal(content.encode(), b"memory\0" + memory.memory_id)
 
@@ -73,12 +73,12 @@ def open_row(row: Sequence[Any], sealers: Sealers) -> tuple[int, Memory] | None:
     number, scope_kind, scope_id, body, *plain = row
     if (words := _opened_words(body, plain, sealers)) is None:
         return None
-    text, entities, fact_key, speaker = words
+    text, entities, fact_key, speaker, zone = words
     fields = dict(zip(PLAIN, plain, strict=True))
     for name in _FLAGS:
         fields[name] = bool(fields[name])
     return number, Memory(
-        scope=Scope(scope_kind, scope_id), text=text, entities=entities, fact_key=fact_key, speaker=speaker, **fields
+        scope=Scope(scope_kind, scope_id), text=text, entities=entities, fact_key=fact_key, speaker=speaker, zone=zone, **fields
     )
 
 
@@ -87,7 +87,7 @@ def open_shown(row: Sequence[Any], sealers: Sealers) -> tuple[int, Memory] | Non
     number, scope_kind, scope_id, body, *plain = row
     if (words := _opened_words(body, plain, sealers)) is None:
         return None
-    text, entities, _, speaker = words
+    text, entities, _, speaker, _ = words
     # Names that thousands of memories share are one object: such memories are kept.
     fields: dict[str, Any] = {
         name: intern(value) if type(value) is str else value for name, value in zip(SHOWN, plain, strict=True)
@@ -98,8 +98,8 @@ def open_shown(row: Sequence[Any], sealers: Sealers) -> tuple[int, Memory] | Non
     )
 
 
-def _opened_words(body: bytes, plain: Sequence[Any], sealers: Sealers) -> tuple[str, tuple[str, ...], str, str] | None:
-    """Text, entities, fact key and speaker; `plain` begins with the memory's id and its owner."""
+def _opened_words(body: bytes, plain: Sequence[Any], sealers: Sealers) -> tuple[str, tuple[str, ...], str, str, str] | None:
+    """Text, entities, fact key, speaker and zone; `plain` begins with the memory's id and its owner."""
     memory_id, owner = plain[0], plain[1]
     try:
         sealer = sealers.sealer(owner, create=False)
@@ -228,9 +228,10 @@ def _is_held(owner: str, sealers: Sealers) -> bool:
     return True
 
 
-def _words(content: bytes) -> tuple[str, tuple[str, ...], str, str]:
-    text, entities, fact_key, speaker = json.loads(content)
-    return text, tuple(entities), fact_key, speaker
+def _words(content: bytes) -> tuple[str, tuple[str, ...], str, str, str]:
+    # Of most memories no zone is known, nor was one kept before.
+    text, entities, fact_key, speaker, *zone = json.loads(content)
+    return text, tuple(entities), fact_key, speaker, "".join(zone)
 
 
 def _parts(content: bytes) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Port of sleep: what its phases read of a scope, mostly without anybody's words, and what they alone write.
 
-An *outline* is a memory whose sealed fields (text, entities, key, speaker) are
+An *outline* is a memory whose sealed fields (text, entities, key, speaker, zone) are
 empty: reading it opens nothing. Items in use are active; among them the awake
 are not dormant.
 """

@@ -301,7 +301,7 @@ class TwinItemReads:
 
 
 def _outline(one: Known) -> Memory:
-    return replace(one.memory, text="", entities=(), fact_key="", speaker="")
+    return replace(one.memory, text="", entities=(), fact_key="", speaker="", zone="")
 
 
 def _counts(memory: Memory, scope: Scope) -> bool:

@@ -237,4 +237,4 @@ def _awake(memory: Memory) -> bool:
 
 
 def _outline(memory: Memory) -> Memory:
-    return replace(memory, text="", entities=(), fact_key="", speaker="")
+    return replace(memory, text="", entities=(), fact_key="", speaker="", zone="")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date
 
+from aico_memory.domain.formation.when import from_us
+from aico_memory.domain.memory import record_of
 from aico_memory.domain.sleep.derived import derived_id, language_of
 from aico_memory.domain.sleep.names import ABSTRACTION, KINDS
 from aico_memory.domain.sleep.patterns import HABIT, HabitWording, habit_of
@@ -42,11 +45,8 @@ class Abstraction:
         counts: Counter[str] = Counter(seen=len(snapshot.pieces), clusters=len(found))
         samples: list[Sample] = []
         for cluster in found[: self._model.knowledge.pattern_clusters]:
-            said = {
-                one.memory.memory_id: [proof.said_at_us or proof.at_us for proof in transaction.evidence(one.memory.memory_id)]
-                for one in cluster.pieces
-            }
-            draft = habit_of(cluster, said, self._wordings, self._reader.rules.default_language, self._model.knowledge)
+            days = {one.memory.memory_id: _days(transaction, one.memory.memory_id) for one in cluster.pieces}
+            draft = habit_of(cluster, days, self._wordings, self._reader.rules.default_language, self._model.knowledge)
             if draft is None:
                 counts["no_habit"] += 1
                 continue
@@ -65,6 +65,17 @@ class Abstraction:
             counts["asked_model"] = news.asked
         after = "" if snapshot.last else str(Place(place.batch + 1))
         return Outcome(counts, tuple(samples[:SAMPLES]), news.changed, after)
+
+
+def _days(transaction: SemanticTransaction, memory_id: bytes) -> list[date]:
+    """Of each message that an item rests on the day on which it was said, where it was said; UTC where no zone was given."""
+    found = []
+    for proof in transaction.evidence(memory_id):
+        at_us = proof.said_at_us or proof.at_us
+        record = transaction.memory(record_of(proof.event_id))
+        if at_us > 0:
+            found.append(from_us(at_us, record.zone if record is not None else "").date())
+    return found
 
 
 class KindSummaries:

@@ -165,7 +165,7 @@ def test_an_export_is_private(tmp_path: Path, call: Callable[..., int], monkeypa
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("hostname", b"vm-17\n"), ("a.gz", b"vm-17\n"), ("b.gz", gzip.compress(b"vm-17\n")), ("c.zst", b"vm-17\n"),
+    [("hostname", b"vm-17\n"), ("a.gz", b"vm-17\n"), ("b.gz", gzip.compress(b"vm-17\n", mtime=0)), ("c.zst", b"vm-17\n"),
      ("d.zst", zstandard.compress(b"vm-17\n"))],
 )  # fmt: skip
 def test_what_is_no_recording_is_called_that(
