@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,15 @@ def said(text: str) -> dict[str, str]:
     return {"role": "user", "content": text, "id": str(uuid.uuid4())}
 
 
+@contextmanager
+def impatient() -> Iterator[None]:
+    """Who connects here waits a second at most for a bus that is away."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "request"):
+            patch.setenv(f"AICO_MEMORY_SET__link__{name}_seconds", "1")
+        yield
+
+
 def settled(client: MemoryClient) -> None:
     """Wait until the spool is empty."""
     deadline = time.monotonic() + PATIENCE
@@ -61,7 +72,7 @@ def test_what_is_added_while_the_bus_is_away_is_published_in_order_under_its_ids
 
 def test_connecting_needs_no_bus_and_another_client_publishes_what_was_left(home: Home, make_broker, connect) -> None:
     message = said("a secret nobody else has")
-    with MemoryClient.connect(home.root, spool=True) as client:
+    with impatient(), MemoryClient.connect(home.root, spool=True) as client:
         assert not client.connected
         client.add([message], "u")
         with pytest.raises(BusUnavailable):
@@ -76,7 +87,8 @@ def test_connecting_needs_no_bus_and_another_client_publishes_what_was_left(home
 
 
 def test_two_clients_do_not_share_a_file(home: Home) -> None:
-    with MemoryClient.connect(home.root, spool=True) as first, MemoryClient.connect(home.root, spool=True) as second:
+    connect = partial(MemoryClient.connect, home.root, spool=True)
+    with impatient(), connect() as first, connect() as second:
         first.add([said("one")], "u")
         second.add([said("two")], "u")
         assert len(list((home.root / "spool").iterdir())) == 2
