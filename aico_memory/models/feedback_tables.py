@@ -5,15 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import yaml
 
 from aico_memory.domain.feedback.classifier import FeedbackClassifier
 from aico_memory.domain.feedback.grams import Floats
+from aico_memory.domain.feedback.length import Length, length_of
 from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice
 from aico_memory.domain.feedback.negation import Negation, negation_of
 from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase, phrases_of
@@ -23,6 +24,7 @@ from aico_memory.models.config_files import files_of, read_mapping
 from aico_memory.paths import Home
 from aico_memory.settings.behavioral import FeedbackTextSettings
 
+Rule = TypeVar("Rule")
 FOLDER = "feedback"
 TRAINED = "feedback/trained"
 # Weights as 16-bit numbers: what they lose is far below what one phrase more or less changes.
@@ -43,15 +45,24 @@ def load_phrases(home: Home) -> tuple[Phrase, ...]:
 def load_classifier(home: Home, settings: FeedbackTextSettings) -> FeedbackClassifier:
     """The classifier of a home; takes a second or two, since the spelling is learned from the phrases each time."""
     spelling = Spelling(load_phrases(home), settings.penalty)
-    return FeedbackClassifier(spelling, load_meanings(home), settings.sharpness, load_negations(home))
+    return FeedbackClassifier(spelling, load_meanings(home), settings.sharpness, load_negations(home), load_lengths(home))
 
 
 def load_negations(home: Home) -> dict[str, Negation]:
     """Language -> how it denies a complaint; a language whose file does not say is left out."""
-    found: dict[str, Negation] = {}
+    return _rules(home, negation_of)
+
+
+def load_lengths(home: Home) -> dict[str, Length]:
+    """Language -> how it says which way it wants the length; a language whose file does not say is left out."""
+    return _rules(home, length_of)
+
+
+def _rules(home: Home, rule_of: Callable[[Mapping[str, object]], Rule | None]) -> dict[str, Rule]:
+    found: dict[str, Rule] = {}
     for language, path in files_of(home, FOLDER).items():
         try:
-            rule = negation_of(read_mapping(path))
+            rule = rule_of(read_mapping(path))
         except ValueError as error:
             raise ConfigurationInvalid(f"{path}: {error}") from error
         if rule is not None:

@@ -9,12 +9,17 @@ from typing import Final
 import numpy as np
 
 from aico_memory.domain.feedback.grams import Floats
+from aico_memory.domain.feedback.length import Length
 from aico_memory.domain.feedback.meaning import Meaning
 from aico_memory.domain.feedback.negation import Negation
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE
 from aico_memory.domain.feedback.spelling import Spelling
 
 SPELLING: Final = "spelling"
+# What a plain statement of length weighs, in the logarithm of chances: as much for the one complaint as against its opposite.
+PLAIN: Final = 4.0
+_LONG: Final = CATEGORIES.index("too_verbose")
+_SHORT: Final = CATEGORIES.index("too_brief")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +52,13 @@ class FeedbackClassifier:
         meanings: Mapping[str, Meaning],
         sharpness: float,
         negations: Mapping[str, Negation] | None = None,
+        lengths: Mapping[str, Length] | None = None,
     ) -> None:
         self._spelling = spelling
         self._meanings = meanings
         # By language; a language without a rule is sorted as it stands.
         self._negations = negations or {}
+        self._lengths = lengths or {}
         # Of the spelling alone.
         self._sharpness = sharpness
 
@@ -89,12 +96,21 @@ class FeedbackClassifier:
             voice = meaning.voice(known)
             scores = scores + voice.share * voice.linear.scores(vector)
             sharpness, answered_by, threshold = voice.sharpness, f"{SPELLING} + {meaning.model}", meaning.threshold
-        chances = softmax(scores, sharpness)
+        chances = softmax(scores + self._plain(text, known) / sharpness, sharpness)
         named = {name: float(chance) for name, chance in zip(CATEGORIES, chances, strict=True)}
         return Sorted(named, known, answered_by, threshold)
 
     def _language(self, text: str, language: str) -> str:
         return language if language in self._spelling.languages else self._spelling.language(text)
+
+    def _plain(self, text: str, language: str) -> Floats:
+        """What a text says plainly of the length, by category: some for it and as much against its opposite."""
+        found = np.zeros(len(CATEGORIES), dtype=np.float32)
+        rule = self._lengths.get(language)
+        if rule is not None:
+            told = rule.told(text)
+            found[_LONG], found[_SHORT] = PLAIN * told.part * told.direction, -PLAIN * told.part * told.direction
+        return found
 
     def _left(self, text: str, language: str) -> str:
         rule = self._negations.get(language)

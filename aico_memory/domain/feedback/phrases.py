@@ -22,7 +22,7 @@ class Phrase:
 
 def phrases_of(language: str, content: Mapping[str, object]) -> tuple[Phrase, ...]:
     """The phrases of a language's file, one a line; ValueError names the key that is wrong."""
-    if unknown := set(content) - {"name", "phrases", "negation"}:
+    if unknown := set(content) - {"name", "phrases", "negation", "length"}:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
     part = content.get("phrases")
     if not isinstance(part, Mapping):
