@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from aico_memory.domain.formation.acts import read_speech
 from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
 
 SAID = 1_772_625_600_000_000
+FORMS = yaml.safe_load((Path(__file__).parent / "brief_corrections.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -30,6 +34,10 @@ SAID = 1_772_625_600_000_000
         ("tr", "Köpeğimin adı Karabaş.", "Pardon, Pamuk demek istedim, Karabaş değil.", "Pamuk", "karabaş"),
         ("tr", "Köpeğimin adı Kara Bela.", "Kara Bela dedim ama Ak Pamuk demek istedim.", "Ak Pamuk", "kara bela"),
         ("tr", "Köpeğimin adı Karabaş.", "Karabaş yerine Pamuk olacaktı.", "Pamuk", "karabaş"),
+        ("en", "My rent is 900 euros.", "950 euros, I mean.", "950 euros", "900 euros"),
+        ("de", "Meine Miete beträgt 900 Euro.", "950 Euro natürlich.", "950 Euro", "900 euro"),
+        ("tr", "Kiram 900 euro.", "950 euro tabii ki.", "950 euro", "900 euro"),
+        ("tr", "En sevdiğim renk mavi.", "Mavi yanlış, doğrusu yeşil.", "yeşil", "mavi"),
     ],
 )
 def test_a_brief_correction_gives_the_whole_value(
@@ -65,3 +73,37 @@ def test_a_value_of_several_words_is_taken_whole(
 @pytest.mark.parametrize(("language", "text"), [("en", "Tea instead of coffee."), ("de", "Tee statt Kaffee.")])
 def test_one_thing_in_place_of_another_corrects_nothing_by_itself(tables: FormationTables, language: str, text: str) -> None:
     assert read_speech(text, tables.grammars[language]).act == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "old", "new", "said"),
+    [
+        (language, told, old, new, wording)
+        for language, content in FORMS.items()
+        for told, old, new in content["told"]
+        for wording in content["forms"]
+    ],
+)
+def test_a_value_is_corrected_in_many_words(
+    tables: FormationTables, language: str, told: str, old: str, new: str, said: str
+) -> None:
+    text = said.format(o=old, n=new)
+    formed = form(
+        text[:1].upper() + text[1:], role="user", speaker="", said_at_us=SAID, zone="UTC", recent=(told.format(old),),
+        tables=tables, language=language,
+    )  # fmt: skip
+    assert [(one.act, one.value.casefold()) for one in formed.facts] == [("correct", new.casefold())]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "I mean it."), ("en", "Make that happen."), ("en", "No, of course."), ("en", "That should be fun."),
+        ("en", "Well I mean, you know."), ("de", "Ich meine das ernst."), ("de", "Nein, natürlich."),
+        ("de", "Das wollte ich sagen."), ("tr", "Yani öyle."), ("tr", "Evet tabii ki."),
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_a_correction_corrects_nothing(tables: FormationTables, language: str, text: str) -> None:
+    told = {"en": "I live in Rome.", "de": "Ich wohne in Rom.", "tr": "Roma'da yaşıyorum."}[language]
+    formed = form(text, role="user", speaker="", said_at_us=SAID, zone="UTC", recent=(told,), tables=tables, language=language)
+    assert formed.facts == ()
