@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -26,6 +26,39 @@ class Clause:
 
     text: str
     asks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """Where a language's rule cuts a text."""
+
+    # Words, folded, that begin a clause ("but"), and, as they are `spoken`, those that go on with one after a comma.
+    joints: frozenset[str]
+    linked: frozenset[str]
+    # The joints of a script that does not space its words; None where words are spaced.
+    unspaced: re.Pattern[str] | None
+
+    def clauses(self, text: str) -> list[Clause]:
+        """The clauses of a text in order."""
+        return clauses_of(text, self.joints, self.linked, self.unspaced)
+
+
+def cutting_of(part: Mapping[str, object], rule: str) -> Cutting:
+    """From `joints`, `linked` and `unspaced` of a rule of a language's file. ValueError names what is wrong."""
+    spaced, joints = not part.get("unspaced", False), texts_of(part, "joints", rule)
+    return Cutting(
+        joints=frozenset(map(fold, joints)) if spaced else frozenset(),
+        linked=frozenset(map(spoken, texts_of(part, "linked", rule))),
+        unspaced=None if spaced else re.compile("|".join(map(re.escape, joints)) or r"(?!)"),
+    )
+
+
+def texts_of(part: Mapping[str, object], name: str, rule: str) -> list[str]:
+    """A list of texts of a rule; empty where there is none. ValueError where it is anything else."""
+    found = part.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
+        raise ValueError(f"{name!r} of `{rule}` must be a list of texts")
+    return found
 
 
 def clauses_of(text: str, joints: Set[str], linked: Set[str], unspaced: re.Pattern[str] | None = None) -> list[Clause]:

@@ -21,14 +21,12 @@ which is taken. A `+` at the end stands for any ending, an apostrophe may be lef
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Final
 
-from aico_memory.domain.feedback.clauses import clauses_of
+from aico_memory.domain.feedback.clauses import Cutting, cutting_of, texts_of
 from aico_memory.domain.feedback.words import Words
-from aico_memory.domain.retrieval.tokens import fold
 
 KINDS: Final = frozenset({
     "long", "short", "detailed", "concise", "longer", "shorter", "more", "less", "unwanted", "much", "little", "text",
@@ -56,13 +54,11 @@ class Length:
     """The rule of one language."""
 
     words: Words
-    joints: frozenset[str]
-    # Joints of a script that does not space its words.
-    unspaced: re.Pattern[str] | None
+    cutting: Cutting
 
     def told(self, text: str) -> Told:
         """Which way a text wants the length; neither where its clauses contradict each other."""
-        read = [self.words.read(clause.text) for clause in clauses_of(text, self.joints, frozenset(), self.unspaced)]
+        read = [self.words.read(clause.text) for clause in self.cutting.clauses(text)]
         read = [one for one in read if one.kinds or one.other]
         known = [None if one.other else frozenset(one.kinds) for one in read]
         signs: list[int] = []
@@ -161,19 +157,7 @@ def length_of(content: Mapping[str, object]) -> Length | None:
     if unknown := (set(part) - _KEYS) | (set(part["words"]) - KINDS):
         raise ValueError(f"unknown key {sorted(map(str, unknown))[0]!r} of `length`")
     spaced = not part.get("unspaced", False)
-    words = {str(kind): _texts(part["words"], kind) for kind in part["words"]}
+    words = {str(kind): texts_of(part["words"], kind, "length") for kind in part["words"]}
     if not any(words.get(kind) for kind in ("long", "short", "longer", "shorter")):
         raise ValueError("`length` reads nothing without `words` that are `long`, `short`, `longer` or `shorter`")
-    joints = _texts(part, "joints")
-    return Length(
-        words=Words(words, spaced),
-        joints=frozenset(map(fold, joints)) if spaced else frozenset(),
-        unspaced=None if spaced else re.compile("|".join(map(re.escape, joints)) or r"(?!)"),
-    )
-
-
-def _texts(part: Mapping[str, object], name: str) -> list[str]:
-    found = part.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
-        raise ValueError(f"{name!r} of `length` must be a list of texts")
-    return found
+    return Length(Words(words, spaced), cutting_of(part, "length"))

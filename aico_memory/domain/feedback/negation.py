@@ -28,9 +28,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aico_memory.domain.feedback.clauses import clauses_of, spoken
-from aico_memory.domain.retrieval.tokens import fold
+from aico_memory.domain.feedback.clauses import Cutting, cutting_of, spoken, texts_of
 
+# The key of a language's file.
+RULE: Final = "negation"
 # Words that may stand between, as often as this at most.
 BETWEEN: Final = "between"
 _MOST_BETWEEN: Final = 6
@@ -55,16 +56,13 @@ class Negation:
     fine: re.Pattern[str] | None
     # Anywhere in the text: something is asked for, nothing is denied ("not too long, please").
     requests: re.Pattern[str] | None
-    joints: frozenset[str]
-    linked: frozenset[str]
-    # Joints of a script that does not space its words.
-    unspaced: re.Pattern[str] | None
+    cutting: Cutting
 
     def left(self, text: str) -> str:
         """What is left of a text without the clauses that deny a complaint; the text itself where none does."""
         if self.requests is not None and self.requests.search(self._said(text)):
             return text
-        clauses = clauses_of(text, self.joints, self.linked, self.unspaced)
+        clauses = self.cutting.clauses(text)
         kept = [clause for clause in clauses if clause.asks or self._beside(self.denials, clause.text) is None]
         if len(kept) == len(clauses):
             return text
@@ -73,7 +71,7 @@ class Negation:
 
     def _is_fine(self, clause: str) -> bool:
         beside = None if self.fine is None else self._beside(self.fine, clause)
-        return beside is not None and len(beside if self.unspaced is not None else beside.split()) <= _MOST_BESIDE
+        return beside is not None and len(beside if self.cutting.unspaced is not None else beside.split()) <= _MOST_BESIDE
 
     def _beside(self, wanted: re.Pattern[str], clause: str) -> str | None:
         """What a clause says beside what is wanted; None where it does not say that, or complains."""
@@ -86,12 +84,12 @@ class Negation:
 
     def _said(self, text: str) -> str:
         said = spoken(text)
-        return said.replace(" ", "") if self.unspaced is not None else said
+        return said.replace(" ", "") if self.cutting.unspaced is not None else said
 
 
 def negation_of(content: Mapping[str, object]) -> Negation | None:
     """The rule of a language's file, under `negation`; None where it has none. ValueError names what is wrong."""
-    part = content.get("negation")
+    part = content.get(RULE)
     if part is None:
         return None
     if not isinstance(part, Mapping) or not isinstance(part.get("words"), Mapping):
@@ -99,12 +97,12 @@ def negation_of(content: Mapping[str, object]) -> Negation | None:
     if unknown := set(part) - _KEYS:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r} of `negation`")
     spaced = not part.get("unspaced", False)
-    words = {str(name): _texts(part["words"], name) for name in part["words"]}
+    words = {str(name): texts_of(part["words"], name, RULE) for name in part["words"]}
     lists = {name: _any_of(texts, spaced) for name, texts in words.items()}
-    denials = [_sequence(one, lists, spaced) for one in _texts(part, "denials")]
-    stays = [_sequence(one, lists, spaced) for one in _texts(part, "stays")]
+    denials = [_sequence(one, lists, spaced) for one in texts_of(part, "denials", RULE)]
+    stays = [_sequence(one, lists, spaced) for one in texts_of(part, "stays", RULE)]
     complaining = [lists[name] for name in _COMPLAINING if name in lists]
-    requests, joints = _texts(part, "requests"), _texts(part, "joints")
+    requests = texts_of(part, "requests", RULE)
     if not denials or not complaining:
         raise ValueError("`negation` denies nothing without `denials` and `words` of `faults` or `excess`")
     return Negation(
@@ -113,18 +111,8 @@ def negation_of(content: Mapping[str, object]) -> Negation | None:
         complaining=_pattern(complaining, spaced),
         fine=_pattern([lists[_FINE]], spaced) if _FINE in lists else None,
         requests=_pattern([_any_of(requests, spaced)], spaced) if requests else None,
-        joints=frozenset(map(fold, joints)) if spaced else frozenset(),
-        linked=frozenset(map(spoken, _texts(part, "linked"))),
-        unspaced=None if spaced else re.compile("|".join(map(re.escape, joints)) or r"(?!)"),
+        cutting=cutting_of(part, RULE),
     )
-
-
-def _texts(part: Mapping[str, object], name: str) -> list[str]:
-    """A list of texts; empty where there is none."""
-    found = part.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
-        raise ValueError(f"{name!r} of `negation` must be a list of texts")
-    return found
 
 
 def _any_of(texts: Iterable[str], spaced: bool) -> str:
