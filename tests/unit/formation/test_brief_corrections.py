@@ -12,6 +12,11 @@ from aico_memory.domain.formation.form import form
 from aico_memory.domain.formation.grammar import FormationTables
 
 SAID = 1_772_625_600_000_000
+TOLD = {
+    "en": ("I live in Rome.", "My boss is Anna.", "My rent is 900 euros."),
+    "de": ("Ich wohne in Rom.", "Meine Chefin ist Anna.", "Meine Miete beträgt 900 Euro."),
+    "tr": ("Roma'da yaşıyorum.", "Patronum Anna.", "Kiram 900 euro."),
+}
 FORMS = yaml.safe_load((Path(__file__).parent / "brief_corrections.yaml").read_text(encoding="utf-8"))
 
 
@@ -34,9 +39,6 @@ FORMS = yaml.safe_load((Path(__file__).parent / "brief_corrections.yaml").read_t
         ("tr", "Köpeğimin adı Karabaş.", "Pardon, Pamuk demek istedim, Karabaş değil.", "Pamuk", "karabaş"),
         ("tr", "Köpeğimin adı Kara Bela.", "Kara Bela dedim ama Ak Pamuk demek istedim.", "Ak Pamuk", "kara bela"),
         ("tr", "Köpeğimin adı Karabaş.", "Karabaş yerine Pamuk olacaktı.", "Pamuk", "karabaş"),
-        ("en", "My rent is 900 euros.", "950 euros, I mean.", "950 euros", "900 euros"),
-        ("de", "Meine Miete beträgt 900 Euro.", "950 Euro natürlich.", "950 Euro", "900 euro"),
-        ("tr", "Kiram 900 euro.", "950 euro tabii ki.", "950 euro", "900 euro"),
         ("tr", "En sevdiğim renk mavi.", "Mavi yanlış, doğrusu yeşil.", "yeşil", "mavi"),
     ],
 )
@@ -96,14 +98,11 @@ def test_a_value_is_corrected_in_many_words(
 
 
 @pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("en", "I mean it."), ("en", "Make that happen."), ("en", "No, of course."), ("en", "That should be fun."),
-        ("en", "Well I mean, you know."), ("de", "Ich meine das ernst."), ("de", "Nein, natürlich."),
-        ("de", "Das wollte ich sagen."), ("tr", "Yani öyle."), ("tr", "Evet tabii ki."),
-    ],
-)  # fmt: skip
+    ("language", "text"), [(language, text) for language, content in FORMS.items() for text in content["corrects_nothing"]]
+)
 def test_what_only_sounds_like_a_correction_corrects_nothing(tables: FormationTables, language: str, text: str) -> None:
-    told = {"en": "I live in Rome.", "de": "Ich wohne in Rom.", "tr": "Roma'da yaşıyorum."}[language]
-    formed = form(text, role="user", speaker="", said_at_us=SAID, zone="UTC", recent=(told,), tables=tables, language=language)
-    assert formed.facts == ()
+    for told in TOLD[language]:
+        formed = form(
+            text, role="user", speaker="", said_at_us=SAID, zone="UTC", recent=(told,), tables=tables, language=language
+        )
+        assert "correct" not in {one.act for one in formed.facts}
