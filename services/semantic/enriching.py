@@ -54,7 +54,7 @@ class Enriching:
         if not self._settings.enabled or not is_worded_by(edited, event_id.bytes, transaction.evidence(edited.memory_id)):
             return
         if not self._forming.form(_said(event_id, edited, event.global_sequence)).filtered:
-            transaction.read_later(Unread(event_id.bytes, edited.owner, edited.scope, "", event.received_us))
+            transaction.read_later(Unread(event_id.bytes, edited.owner, edited.scope, edited.zone, event.received_us))
 
     def take(self, transaction: SemanticTransaction, event: Event) -> None:
         """Facts of words that stand; of what was deleted, was reworded since, or is not known nothing is taken."""
@@ -142,4 +142,5 @@ def _said(event_id: uuid.UUID, record: Memory, sequence: int) -> Said:
         said_at_us=record.said_at_us,
         occurred_us=record.created_at_us if record.version == 1 else record.recorded_at_us, received_us=record.received_at_us,
         session_id=record.session_id, sequence=sequence, group_id=record.group_id, project_id=record.project_id,
+        zone=record.zone,
     )  # fmt: skip

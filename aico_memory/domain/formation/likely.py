@@ -15,13 +15,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from re import _constants as _codes  # type: ignore[attr-defined]  # the parsed form has no public name
 from re import _parser  # type: ignore[attr-defined]
+from re._casefix import _EXTRA_CASES  # type: ignore[import-not-found]
 from typing import Any, Final
 
 _LETTERS: Final = 3
 # Strings that a part of a pattern may stand for before it counts as anything at all, and of which one pattern is told by.
 _MOST_STRINGS: Final = 96
-# Letters that are the same for whoever ignores case, beside the two cases of each (Python's `re`): one stands for all.
-_SAME: Final = str.maketrans({"ı": "i", "İ": "i", "ſ": "s", "ς": "σ", "\u212a": "k", "\u212b": "å", "ẞ": "ß", "μ": "µ"})
+# Letters that are the same for whoever ignores case, beside the two cases of each: the first of them stands for all.
+_SAME: Final = {
+    **{ord("İ"): "i", ord("\u212a"): "k", ord("\u212b"): "å", ord("ẞ"): "ß"},
+    **{other: chr(min(letter, *others)) for letter, others in _EXTRA_CASES.items() for other in (letter, *others)},
+}
 # Letters from which on a longer string tells no more.
 _LONG: Final = 6
 _NOTHING: Final = frozenset({""})
@@ -32,9 +36,7 @@ _Exact = frozenset[str] | None
 @lru_cache(maxsize=256)
 def even_letters(text: str) -> str:
     """Lower case of the same length, with letters that patterns do not tell apart made one."""
-    plain = text.translate(_SAME)
-    low = plain.lower()
-    return (low if len(low) == len(plain) else "".join(one.lower()[:1] or one for one in plain)).translate(_SAME)
+    return text.translate(_SAME).lower().translate(_SAME)
 
 
 def required_strings(pattern: re.Pattern[str]) -> frozenset[str]:

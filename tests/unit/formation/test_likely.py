@@ -15,9 +15,26 @@ from aico_memory.paths import find_home
 
 # One in so many of the messages of the streams.
 EVERY = 23
-ATOMS = ("abc", "Abd", "bca", "[ab]c", "a?bc", "[^a]bc", r"\w", ".", "(?:abc|bcd)", "(?i:aBc)", r"\bca", "İıi", "ſtk", "ça")
+ATOMS = (
+    "abc",
+    "Abd",
+    "bca",
+    "[ab]c",
+    "a?bc",
+    "[^a]bc",
+    r"\w",
+    ".",
+    "(?:abc|bcd)",
+    "(?i:aBc)",
+    r"\bca",
+    "İıi",
+    "ſtk",
+    "ça",
+    "aβc",
+    "вab",
+)
 WRAPS = ("{}", "(?:{})?", "(?:{})+", "(?:{}){{2,3}}", "(?={})a", "(?!{})b", "(?<=abc){}", "(?P<n{{}}>{})", "(?:{}|abcd)", "{}$")
-LETTERS = "abcdABCiIıİsSſkKtç "
+LETTERS = "abcdABCiIıİsSſkKtçβϐв\u1c80 "
 
 parts = st.tuples(st.sampled_from(ATOMS), st.sampled_from(WRAPS))
 patterns = st.tuples(st.booleans(), st.lists(parts, min_size=1, max_size=4))
