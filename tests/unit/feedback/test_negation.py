@@ -191,6 +191,24 @@ def test_denied_complaints_say_nothing_and_complaints_with_a_negation_stay(shipp
     assert complaints >= REACHED[name][1] - 2
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Nothing is wrong apart from the spelling"), ("en", "No mistakes except in the last line."),
+        ("en", "I hope it's not wrong"), ("en", "Make sure it's not wrong"), ("en", "I wish it was not too long"),
+        ("en", "not without mistakes"), ("en", "It was not wrong yesterday"), ("en", "isn't it wrong"),
+        ("en", "wasn't that rude"),
+        ("de", "Nichts war falsch außer dem Datum."), ("de", "Es darf nicht zu lang sein"), ("de", "Hoffentlich nicht falsch"),
+        ("de", "Nicht ohne Fehler."), ("de", "War das nicht zu lang"), ("fr", "Rien de faux sauf la date"),
+        ("fr", "N'est-ce pas trop long"), ("es", "No está mal salvo la fecha"), ("it", "Non è sbagliato tranne la data"),
+        ("pt", "Não está errado exceto a data"), ("nl", "Niet fout behalve de datum"), ("tr", "Hiç yanlış yok tarih dışında"),
+        ("ru", "Не ошибка, надеюсь"),
+    ],
+)  # fmt: skip
+def test_exceptions_wishes_orders_and_questions_deny_nothing(home, language, text):
+    assert load_negations(home)[language].left(text) != ""
+
+
 def test_the_rules_leave_what_is_taught_as_a_complaint(home):
     rules = load_negations(home)
     phrases = load_phrases(home)
