@@ -70,14 +70,10 @@ def clauses_of(text: str, joints: Set[str], linked: Set[str], unspaced: re.Patte
     start = 0
     for stop in [*_BREAK.finditer(text), None]:
         end = len(text) if stop is None else stop.end()
-        if (
-            stop is not None
-            and set(stop.group().strip()) <= _LINKABLE
-            and stop.group().strip()
-            and _first(text[end:]) in linked
-        ):
+        signs = set() if stop is None else set(stop.group().strip())
+        if signs and signs <= _LINKABLE and _first(text[end:]) in linked:
             continue
-        asks = stop is not None and bool(_QUESTION & set(stop.group()))
+        asks = bool(_QUESTION & signs)
         pieces = _cut(text[start:end], joints, unspaced)
         # What is asked is asked by the clause before the mark, not by those before a joint.
         found += [Clause(piece, asks and place == len(pieces) - 1) for place, piece in enumerate(pieces)]
@@ -88,6 +84,11 @@ def clauses_of(text: str, joints: Set[str], linked: Set[str], unspaced: re.Patte
 def spoken(text: str) -> str:
     """Plain words with one space between them: no marks, no punctuation."""
     return _NO_WORD.sub(" ", plain(text)).strip()
+
+
+def spelled(text: str) -> str:
+    """The same with their marks."""
+    return _NO_WORD.sub(" ", fold(text)).strip()
 
 
 def _first(text: str) -> str:

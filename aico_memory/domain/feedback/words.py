@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aico_memory.domain.feedback.grams import plain
-from aico_memory.domain.retrieval.tokens import fold
+from aico_memory.domain.feedback.clauses import spelled, spoken
 
-_NO_WORD: Final = re.compile(r"[\W_]+")
 # "Waaay", "tooo": no language here has a letter three times over; numbers have.
 _DRAWN: Final = re.compile(r"([^\W\d_])\1{2,}")
 _APOSTROPHES: Final = str.maketrans("", "", "'’")
@@ -22,14 +20,6 @@ class Found:
 
     kinds: tuple[str, ...]
     other: int
-
-
-def _marked(text: str) -> str:
-    return _NO_WORD.sub(" ", fold(text)).strip()
-
-
-def _unmarked(text: str) -> str:
-    return _NO_WORD.sub(" ", plain(text)).strip()
 
 
 class Words:
@@ -44,14 +34,14 @@ class Words:
         # The words that turns consist of.
         self._parts_known: set[str] = set()
         # With their marks first: "langer Text" says something else than "länger", but marks may be left out.
-        for spell in (_marked, _unmarked):
+        for spell in (spelled, spoken):
             for kind, texts in kinds.items():
                 for text in texts:
                     self._learn(kind, text, spell)
 
     def read(self, text: str) -> Found:
         """The kinds of a text."""
-        parts = [self._undrawn(part) for part in self._parts(_marked(text))]
+        parts = [self._undrawn(part) for part in self._parts(spelled(text))]
         kinds: list[str] = []
         at = other = 0
         while at < len(parts):
@@ -92,5 +82,5 @@ class Words:
         double = _DRAWN.sub(r"\1\1", part)
         return double if double in self._parts_known else _DRAWN.sub(r"\1", part)
 
-    def _parts(self, spelled: str) -> list[str]:
-        return spelled.split() if self._spaced else list(spelled.replace(" ", ""))
+    def _parts(self, words: str) -> list[str]:
+        return words.split() if self._spaced else list(words.replace(" ", ""))

@@ -33,10 +33,15 @@ _NOTHING: Final = frozenset({""})
 _Exact = frozenset[str] | None
 
 
-@lru_cache(maxsize=256)
 def even_letters(text: str) -> str:
     """Lower case of the same length, with letters that patterns do not tell apart made one."""
     return text.translate(_SAME).lower().translate(_SAME)
+
+
+# Patterns are made of few letters; of messages none is kept.
+@lru_cache(maxsize=1024)
+def _even_letter(letter: int) -> str:
+    return even_letters(chr(letter))
 
 
 def required_strings(pattern: re.Pattern[str]) -> frozenset[str]:
@@ -85,7 +90,7 @@ def _joined(before: frozenset[str], after: _Exact) -> _Exact:
 def _of_part(part: tuple[Any, Any], required: list[frozenset[str]]) -> _Exact:
     code, given = part
     if code is _codes.LITERAL:
-        return frozenset({even_letters(chr(given))})
+        return frozenset({_even_letter(given)})
     if code is _codes.IN:
         return _of_letters(given)
     if code is _codes.SUBPATTERN:
@@ -108,7 +113,7 @@ def _of_letters(given: Sequence[tuple[Any, Any]]) -> _Exact:
     """The letters of a class that names each of them."""
     if not all(code is _codes.LITERAL for code, _ in given) or len(given) > _MOST_STRINGS:
         return None
-    return frozenset(even_letters(chr(letter)) for _, letter in given)
+    return frozenset(_even_letter(letter) for _, letter in given)
 
 
 def _of_repeated(least: int, most: int, inner: Iterable[Any], required: list[frozenset[str]]) -> _Exact:

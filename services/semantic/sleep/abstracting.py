@@ -72,8 +72,8 @@ def _days(transaction: SemanticTransaction, memory_id: bytes) -> list[date]:
     found = []
     for proof in transaction.evidence(memory_id):
         at_us = proof.said_at_us or proof.at_us
-        record = transaction.memory(record_of(proof.event_id))
         if at_us > 0:
+            record = transaction.memory(record_of(proof.event_id))
             found.append(from_us(at_us, record.zone if record is not None else "").date())
     return found
 

@@ -12,7 +12,15 @@ from aico_memory.domain.feedback.grams import plain
 from aico_memory.domain.feedback.phrases import CATEGORIES
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import read_mapping
-from aico_memory.models.feedback_tables import TRAINED, digest_of, load_classifier, load_meanings, load_phrases
+from aico_memory.models.feedback_tables import (
+    TRAINED,
+    digest_of,
+    load_classifier,
+    load_lengths,
+    load_meanings,
+    load_negations,
+    load_phrases,
+)
 from aico_memory.paths import Home, shipped_config
 from aico_memory.settings.behavioral import FeedbackTextSettings
 
@@ -134,3 +142,19 @@ def test_what_is_taught_is_not_scored(tmp_path, phrases):
     (tmp_path / "en.yaml").write_text("praise: |\n  thanks\n", encoding="utf-8")
     with pytest.raises(ConfigurationInvalid, match=r"en\.yaml"):
         load_sentences(tmp_path, "", phrases)
+
+
+@pytest.mark.parametrize(
+    ("load", "wrong"),
+    [(load_negations, "negation: {words: {}, denials: [no]}"), (load_lengths, "length: {words: {long: no}}")],
+    ids=["negation", "length"],
+)
+def test_a_home_may_have_a_rule_of_its_own(load, wrong, tmp_path):
+    folder = tmp_path / "config" / "feedback"
+    folder.mkdir(parents=True)
+    lines = "".join(f"  {name}: |\n    {name} eins\n    {name} zwei\n" for name in CATEGORIES)
+    (folder / "de.yaml").write_text(f"phrases:\n{lines}", encoding="utf-8")
+    assert "de" not in load(Home(tmp_path))
+    (folder / "de.yaml").write_text(f"phrases:\n{lines}{wrong}\n", encoding="utf-8")
+    with pytest.raises(ConfigurationInvalid, match=r"de\.yaml"):
+        load(Home(tmp_path))

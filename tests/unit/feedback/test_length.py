@@ -14,7 +14,6 @@ from aico_memory.domain.feedback.length import NOTHING, Told, length_of
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE
 from aico_memory.domain.feedback.spelling import Spelling
 from aico_memory.domain.feedback.words import Words
-from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.feedback_tables import load_classifier, load_lengths, load_negations, load_phrases
 from aico_memory.paths import Home
 from aico_memory.settings.behavioral import FeedbackTextSettings
@@ -224,14 +223,3 @@ def test_no_word_of_a_shipped_rule_is_of_two_kinds():
         lists = yaml.safe_load(path.read_text(encoding="utf-8"))["length"]["words"]
         counts = Counter(word for words in lists.values() for word in words)
         assert [word for word, count in counts.items() if count > 1] == [], path
-
-
-def test_a_home_may_have_a_rule_of_its_own(tmp_path):
-    folder = tmp_path / "config" / "feedback"
-    folder.mkdir(parents=True)
-    lines = "".join(f"  {name}: |\n    {name} eins\n    {name} zwei\n" for name in CATEGORIES)
-    (folder / "de.yaml").write_text(f"phrases:\n{lines}", encoding="utf-8")
-    assert "de" not in load_lengths(Home(tmp_path))
-    (folder / "de.yaml").write_text(f"phrases:\n{lines}length: {{words: {{long: no}}}}\n", encoding="utf-8")
-    with pytest.raises(ConfigurationInvalid, match=r"de\.yaml"):
-        load_lengths(Home(tmp_path))

@@ -15,7 +15,6 @@ from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice
 from aico_memory.domain.feedback.negation import negation_of
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE
 from aico_memory.domain.feedback.spelling import Spelling
-from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.feedback_tables import load_classifier, load_negations, load_phrases
 from aico_memory.paths import Home
 from aico_memory.settings.behavioral import FeedbackTextSettings
@@ -216,14 +215,3 @@ def test_the_rules_leave_what_is_taught_as_a_complaint(home):
     cut = [one.text for one in phrases if one.category != NONE and rules[one.language].left(one.text) != one.text]
     # "…, sorun değil": of it the complaint is left.
     assert len(cut) <= 1
-
-
-def test_a_home_may_have_a_rule_of_its_own(tmp_path):
-    folder = tmp_path / "config" / "feedback"
-    folder.mkdir(parents=True)
-    lines = "".join(f"  {name}: |\n    {name} eins\n    {name} zwei\n" for name in CATEGORIES)
-    (folder / "de.yaml").write_text(f"phrases:\n{lines}", encoding="utf-8")
-    assert "de" not in load_negations(Home(tmp_path))
-    (folder / "de.yaml").write_text(f"phrases:\n{lines}negation: {{words: {{}}, denials: [no]}}\n", encoding="utf-8")
-    with pytest.raises(ConfigurationInvalid, match=r"de\.yaml"):
-        load_negations(Home(tmp_path))
