@@ -21,6 +21,7 @@ from aico_memory.errors import AccessDenied, AicoMemoryError, ConfigurationInval
 from aico_memory.settings.section import Section
 
 REPLY_TOPIC = re.compile(r"memory/reply/([a-z0-9][a-z0-9_-]{0,63})/[0-9a-f]{32}/v1/")
+MARKS_TOPIC = re.compile(r"_bus/marks/[0-9a-f]{32}/")
 READY_TOPIC = re.compile(r"_bus/ready/[0-9a-f]{32}/[0-9a-zA-Z_-]{1,64}/")
 ControlVerb = Literal[
     "ping", "report", "consumers", "consumer_remove", "topics", "connections", "statistics",
@@ -118,7 +119,7 @@ def refuse_publish(identity: Identity, topic: str, user: str) -> AicoMemoryError
 
 def refuse_subscribe(identity: Identity, prefix: str) -> AicoMemoryError | None:
     """Why this identity may not hear what comes on this topic or prefix, or None where it may."""
-    if prefix.encode() == HEADS_TOPIC or READY_TOPIC.fullmatch(prefix):
+    if prefix.encode() == HEADS_TOPIC or READY_TOPIC.fullmatch(prefix) or MARKS_TOPIC.fullmatch(prefix):
         return None
     if prefix.startswith(REPLY_PREFIX):
         match = REPLY_TOPIC.fullmatch(prefix)

@@ -27,7 +27,7 @@ from aico_memory.clock import Clock
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import bus_pb2
-from aico_memory.contracts.wire import HEADS_TOPIC, OutgoingRecord, StampedRecord, pack_publish, reply_topic
+from aico_memory.contracts.wire import HEADS_TOPIC, OutgoingRecord, StampedRecord, marks_topic, pack_publish, reply_topic
 from aico_memory.errors import AicoMemoryError, BusUnavailable, ClosedConnection, DeadlineExceeded
 from aico_memory.ids import new_id
 from aico_memory.settings.link import LinkSettings
@@ -240,7 +240,7 @@ class Link:
         consumer = Consumer(merge, self._loop.wake, self._end_consumer)
 
         def want() -> None:
-            wanted = self._traffic.book.add(topics, [HEADS_TOPIC], consumer=True)
+            wanted = self._traffic.book.add(topics, [HEADS_TOPIC, marks_topic(topics)], consumer=True)
             self._traffic.deliveries.consumers[consumer] = wanted
             if self._refused is not None:
                 consumer.fail(self._refused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from aico_memory.bus.consumer import Consumer
 from aico_memory.bus.consumer_merge import Mark
@@ -10,7 +10,7 @@ from aico_memory.bus.link_questions import OpenQuestions, resolve
 from aico_memory.bus.link_subscriptions import Wanted
 from aico_memory.contracts.envelope import open_record, open_reply
 from aico_memory.contracts.v1 import bus_pb2
-from aico_memory.contracts.wire import HEADS_TOPIC, READY_PREFIX, REPLY_PREFIX, StampedRecord, unpack_batch
+from aico_memory.contracts.wire import HEADS_TOPIC, MARKS_PREFIX, READY_PREFIX, REPLY_PREFIX, StampedRecord, unpack_batch
 from aico_memory.errors import AicoMemoryError
 from aico_memory.log import get_logger
 
@@ -50,7 +50,11 @@ class Deliveries:
         if data.startswith(READY_PREFIX):
             return data.split(b"\0", 1)[0]
         if data.startswith(HEADS_TOPIC):
-            self._heads(data[len(HEADS_TOPIC) :].removeprefix(b"\0"))
+            self._heads(data[len(HEADS_TOPIC) :].removeprefix(b"\0"), self.consumers)
+            return None
+        if data.startswith(MARKS_PREFIX):
+            topic_end = data.index(b"/", len(MARKS_PREFIX)) + 1
+            self._heads(data[topic_end:], [one for one, its in self.consumers.items() if data[:topic_end] in its.free])
             return None
         topic, epoch, records = unpack_batch(data)
         if data.startswith(_REPLY):
@@ -65,12 +69,12 @@ class Deliveries:
                     _hand_over(deliver, record)
         return None
 
-    def _heads(self, data: bytes) -> None:
-        if not self.consumers:
+    def _heads(self, data: bytes, consumers: Collection[Consumer]) -> None:
+        if not consumers:
             return
         heads = bus_pb2.Heads.FromString(data)
         mark = Mark(heads.epoch, getattr(heads, "global"), heads.previous, {at.topic: at.sequence for at in heads.heads})
-        for consumer in self.consumers:
+        for consumer in consumers:
             consumer.mark(mark)
 
 

@@ -210,7 +210,10 @@ class Traffic:
                 self._ask_range(consumer, now)
         if self.answers_heard:
             self.out.extend(self.requests.repeats(now))
-        if self.window.unacknowledged and now - self._progress_at > self._settings.stall_seconds:
+        if not self.window.unacknowledged:
+            # Nobody waits: the time of an acknowledgement runs from the next publish, not from the last one.
+            self._progress_at = now
+        elif now - self._progress_at > self._settings.stall_seconds:
             self.resync_due = True
             self._progress_at = now
 

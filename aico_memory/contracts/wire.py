@@ -17,6 +17,7 @@ user length u16, envelope length u32` + sender + user + envelope.
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import uuid
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ CONTRACTS = "aico.memory.v1"
 BATCH_VERSION = 1
 MAX_RECORDS_PER_PUBLISH = 4096
 HEADS_TOPIC = b"_bus/heads/"
+MARKS_PREFIX = b"_bus/marks/"
 READY_PREFIX = b"_bus/ready/"
 REPLY_PREFIX = "memory/reply/"
 
@@ -102,6 +104,11 @@ class StampedRecord:
 def reply_topic(identity: str, session: bytes) -> str:
     """The topic on which only this connection of this identity hears answers."""
     return f"{REPLY_PREFIX}{identity}/{session.hex()}/v1/"
+
+
+def marks_topic(topics: Sequence[str]) -> bytes:
+    """The topic of the marks for consumers of exactly these topics."""
+    return b"%s%s/" % (MARKS_PREFIX, hashlib.sha256("\n".join(sorted(set(topics))).encode()).hexdigest()[:32].encode())
 
 
 def pack_publish(records: Sequence[OutgoingRecord], first_sequence: int, ephemeral: bool) -> bytes:

@@ -18,7 +18,7 @@ from aico_memory.bus.access import (
     refuse_subscribe,
 )
 from aico_memory.contracts.registry import topics
-from aico_memory.contracts.wire import reply_topic
+from aico_memory.contracts.wire import marks_topic, reply_topic
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.paths import shipped_config
 
@@ -138,6 +138,8 @@ def test_a_publish_without_the_user_its_topic_needs_is_refused(rules) -> None:
 def test_the_beacon_is_for_everybody_and_a_ready_topic_names_a_session(rules) -> None:
     publisher = identity(rules, "publisher")
     assert refuse_subscribe(publisher, "_bus/heads/") is None
+    assert refuse_subscribe(publisher, marks_topic(["memory/working/message/v1/"]).decode()) is None
+    assert refuse_subscribe(publisher, "_bus/marks/") is not None
     assert refuse_subscribe(publisher, f"_bus/ready/{'0' * 32}/1/") is None
     for wide in ("_bus/", "_bus/ready/", "_", f"_bus/ready/{'0' * 32}"):
         assert refuse_subscribe(publisher, wide) is not None

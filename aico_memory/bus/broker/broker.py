@@ -15,7 +15,7 @@ import zmq
 from aico_memory.bus.access import load_access
 from aico_memory.bus.broker.control import Control
 from aico_memory.bus.broker.delivery import Bans, Delivery
-from aico_memory.bus.broker.heads import HeadBeacon
+from aico_memory.bus.broker.heads import HeadBeacon, Marks
 from aico_memory.bus.broker.intake import Intake
 from aico_memory.bus.broker.notices import BrokerNotices
 from aico_memory.bus.broker.ranges import Ranges
@@ -73,7 +73,8 @@ class Broker:
         )  # fmt: skip
         # A frame to a connection that is gone, or too slow, fails at once instead of vanishing or blocking.
         self._router.setsockopt(zmq.ROUTER_MANDATORY, 1)
-        self._intake = Intake(self._journal, self._delivery, settings, clock, self._send, self._notices)
+        marks = Marks(self._journal, self._delivery)
+        self._intake = Intake(self._journal, self._delivery, marks, settings, clock, self._send, self._notices)
         self._notices.intake = self._intake
         self._ranges = Ranges(self._journal, settings, self._send)
         self._switch = ReadOnlySwitch(home)
@@ -83,7 +84,7 @@ class Broker:
         )
         self._sessions = Sessions(
             self._router, self._keys, self._bans, settings, clock, self._journal,
-            self._intake, self._ranges, control, self._notices, self._send,
+            self._intake, self._ranges, control, marks, self._notices, self._send,
         )  # fmt: skip
         self._beacon = HeadBeacon(self._journal, settings, self._delivery)
         self._rebuild_reason = ""

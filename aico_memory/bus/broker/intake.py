@@ -12,7 +12,7 @@ from typing import Protocol
 from aico_memory.bus.access import refuse_publish
 from aico_memory.bus.broker.connection import Connection, Grant
 from aico_memory.bus.broker.delivery import Delivery
-from aico_memory.bus.broker.heads import mark
+from aico_memory.bus.broker.heads import Marks
 from aico_memory.bus.journal import Journal, Pending, Provenance
 from aico_memory.clock import Clock
 from aico_memory.contracts.registry import topics
@@ -72,6 +72,7 @@ class Intake:
         self,
         journal: Journal,
         delivery: Delivery,
+        marks: Marks,
         settings: BusSettings,
         clock: Clock,
         send: Callable[[bytes, bytes], bool],
@@ -79,6 +80,7 @@ class Intake:
     ) -> None:
         self._journal = journal
         self._delivery = delivery
+        self._marks = marks
         self._settings = settings
         self._clock = clock
         self._send = send
@@ -144,7 +146,6 @@ class Intake:
         self.pending_bytes = 0
         stamps: list[bytes] = []
         batches: list[bytes] = []
-        previous = self._journal.head
         if pending:
             try:
                 appended = self._journal.append(pending)
@@ -160,7 +161,7 @@ class Intake:
         for batch in batches:
             self._delivery.send(batch)
         if batches:
-            self._delivery.send(mark(self._journal, previous, batches))
+            self._marks.send(batches)
 
     def forget(self, connection: Connection) -> None:
         """This connection is gone; what it published stays."""

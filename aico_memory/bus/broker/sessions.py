@@ -14,6 +14,7 @@ from aico_memory.bus.access import Identity, refuse_read, refuse_subscribe
 from aico_memory.bus.broker.connection import Connection, TokenBucket
 from aico_memory.bus.broker.control import Control
 from aico_memory.bus.broker.delivery import Bans
+from aico_memory.bus.broker.heads import Marks
 from aico_memory.bus.broker.intake import Intake, refusal_frame
 from aico_memory.bus.broker.notices import BrokerNotices
 from aico_memory.bus.broker.ranges import Ranges
@@ -51,6 +52,7 @@ class Sessions:
         intake: Intake,
         ranges: Ranges,
         control: Control,
+        marks: Marks,
         notices: BrokerNotices,
         send: Callable[[bytes, bytes], bool],
     ) -> None:
@@ -63,6 +65,7 @@ class Sessions:
         self._intake = intake
         self._ranges = ranges
         self._control = control
+        self._marks = marks
         self._notices = notices
         self._send = send
         self._by_id: dict[bytes, Connection] = {}
@@ -125,7 +128,7 @@ class Sessions:
         """A publish that could not be handled must not end the broker; its connection begins anew from Hello."""
         _log.exception("publish not handled", identity=connection.identity.name)
         self._notices.counts["internal_error"] += 1
-        self.forget(connection.routing_id)
+        self.forget(connection.routing_id, standing=True)
         self._send(connection.routing_id, _RESYNC_HELLO)
 
     def drop(self, user_ids: frozenset[str]) -> None:
@@ -135,12 +138,14 @@ class Sessions:
             self._send(connection.routing_id, refusal_frame(refusal))
             self.forget(connection.routing_id)
 
-    def forget(self, routing_id: bytes) -> None:
-        """This connection is gone."""
+    def forget(self, routing_id: bytes, *, standing: bool = False) -> None:
+        """This connection is gone; `standing`: it only begins anew, and what it subscribed to stands."""
         connection = self._by_id.pop(routing_id, None)
         if connection is not None:
             self._intake.forget(connection)
             self._ranges.forget(connection)
+        if not standing:
+            self._marks.leave(routing_id)
 
     def probe_if_due(self) -> None:
         """Find connections that ended without a word: nothing can be sent to them."""
@@ -220,7 +225,7 @@ class Sessions:
         for one in list(self._by_id.values()):
             # The same client over a new connection: the old one is gone. Or it starts over on this one.
             if one.routing_id == routing_id or (one.session == hello.session and one.identity == identity):
-                self.forget(one.routing_id)
+                self.forget(one.routing_id, standing=one.routing_id == routing_id)
         rate = identity.role.publish_per_second or self._settings.publish_per_second
         bucket = self._buckets.setdefault(identity.user_id, TokenBucket(rate, min(self._settings.publish_burst, rate * 2)))
         self._by_id[routing_id] = Connection(routing_id, identity, hello.session, max(1, hello.next_producer_sequence), bucket)
@@ -291,6 +296,8 @@ class Sessions:
         for name in check.topics:
             error = error or refuse(connection.identity, name)
         if error is None:
+            if check.consumer:
+                self._marks.join(connection.routing_id, check.topics)
             granted = bus_pb2.Granted(request=check.request)
             self._send(connection.routing_id, bytes((Kind.GRANTED,)) + granted.SerializeToString())
             return

@@ -363,7 +363,9 @@ Global___ControlAnswer: _TypeAlias = ControlAnswer  # noqa: Y015
 
 @_typing.final
 class Heads(_message.Message):
-    """Head sequence of every topic, so that loss at the tail shows."""
+    """Head sequence of every topic, so that loss at the tail shows; behind a drain, on the topic of a set of consumers, of theirs
+    that moved.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -373,7 +375,9 @@ class Heads(_message.Message):
     PREVIOUS_FIELD_NUMBER: _builtins.int
     epoch: _builtins.int
     previous: _builtins.int
-    """Topics that are not listed have not changed since this global sequence; 0: every topic is listed."""
+    """Topics of the set that are not listed have not changed since this global sequence; on the beacon it is 0: every topic is
+    listed.
+    """
     @_builtins.property
     def heads(self) -> _containers.RepeatedCompositeFieldContainer[Global___TopicPosition]: ...
     def __init__(

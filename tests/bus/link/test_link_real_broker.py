@@ -84,6 +84,23 @@ def test_a_live_record_arrives_at_once_and_not_with_the_next_beacon(make_broker,
     assert [one.event_id for one in consumer.receive(1, 60.0)] == [record.event_id]
 
 
+def test_what_concerns_a_consumer_not_costs_it_no_range(make_broker, link_as: Connect) -> None:
+    from tests.bus.conftest import SMALL
+
+    make_broker(SMALL.model_copy(update={"heads_seconds": 5.0, "heads_idle_seconds": 5.0}))
+    publisher, worker = link_as(), link_as("operator", liveness_seconds=30.0)
+    consumer = worker.consume([MESSAGES], 0, 0)
+    consumer.wait_live(PATIENCE)
+    before = consumer.counters
+    for round_ in range(3):
+        others = [one for one in map(mixed, range(30)) if one.topic == FEEDBACK]
+        publisher.publish_bulk(others).result(PATIENCE)
+        record = message(round_)
+        publisher.publish([record])
+        assert [one.event_id for one in consumer.receive(1, 60.0)] == [record.event_id]
+    assert consumer.counters == before
+
+
 def test_a_broker_that_restarts_costs_nobody_a_record(broker, link_as: Connect) -> None:
     publisher, worker = link_as(), link_as("operator")
     consumer = worker.consume([MESSAGES, FEEDBACK], 0, 0)
