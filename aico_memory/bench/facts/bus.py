@@ -21,7 +21,6 @@ FLUSH_SECONDS = 600.0
 ITEMS = 1_000
 # Statuses of what was once believed.
 BELIEVED = ("active", "superseded", "expired", "disabled")
-CLOSED = frozenset({"superseded", "expired"})
 # An answer's value holds in a message where the beginnings of its words do.
 STEM = 4
 
@@ -32,7 +31,15 @@ class _Item:
     status: str
     from_text: str | None
     until_text: str | None
+    known_text: str | None
     evidence: tuple[str, ...]
+
+    @property
+    def closed(self) -> bool:
+        """Whether something else ended it; what its own message tells as over was not invalidated by anything."""
+        if self.status == "expired":
+            return (self.until_text or "") > (self.known_text or "")
+        return self.status == "superseded"
 
     def holds_at(self, at_text: str) -> bool:
         """Whether it held at that moment, both as UTC text of equal form."""
@@ -84,7 +91,7 @@ def _ask(
             continue
         tally.values += 1
         begun = [item for item in mine if (item.from_text or "") <= at_text]
-        closed = [item for item in begun if item.status in CLOSED]
+        closed = [item for item in begun if item.closed]
         if any(same(value, expected) for value in values):
             # Rightly over, where the question asks for what was before.
             continue
@@ -96,7 +103,12 @@ def _ask(
 def _items(held: Sequence[HeldFact], evidence: Mapping[str, Sequence[str]]) -> list[_Item]:
     return [
         _Item(
-            one["value"], one["status"], _cut(one["valid_from"]), _cut(one["valid_until"]), tuple(evidence.get(one["id"], ()))
+            one["value"],
+            one["status"],
+            _cut(one["valid_from"]),
+            _cut(one["valid_until"]),
+            _cut(one["known_from"]),
+            tuple(evidence.get(one["id"], ())),
         )
         for one in held
         if one["value"]
