@@ -151,7 +151,7 @@ class Assembling:
             )
             question = questions.candidates_question(
                 request, plan, scopes, hypotheses, settings.hot if hot is None else None,
-                max(1.0, self._embed_ms(total - watch.elapsed(), reserve)), self._clock.now_us(),
+                max(1.0, self._embed_ms(tiers.time_for(SEMANTIC))), self._clock.now_us(),
             )  # fmt: skip
             asked = tiers.ask(SEMANTIC, SEMANTIC, question, request.user_id)
             # It is on its way before the others are made: the link's thread would wait for its turn at each of its steps.
@@ -217,9 +217,9 @@ class Assembling:
             now_us=now_us,
         )
 
-    def _embed_ms(self, left: float, reserve: float) -> float:
-        """Of the time that is left; a model that did not answer last time is given no more than a probe."""
-        share = (left - reserve) * self._settings.embed_share
+    def _embed_ms(self, given: float) -> float:
+        """Of the time that its asker has; a model that did not answer last time is given no more than a probe."""
+        share = given * self._settings.embed_share
         return min(share, self._settings.probe_ms) if self._health.missed(MODEL) else share
 
     def _place(

@@ -114,14 +114,16 @@ class Searching:
             probe=settings.search_probe_ms,
             courtesy=self._courtesy,
         )
-        # A model that did not answer last time is given no more than a probe.
-        spare = settings.search_probe_ms if self._health.missed(MODEL) else total
+        # A model has a share of the time that its asker has; one that did not answer last time no more than a probe.
+        embed_ms = tiers.time_for(SEMANTIC) * settings.embed_share
+        if self._health.missed(MODEL):
+            embed_ms = min(embed_ms, settings.search_probe_ms)
         scopes = questions.readable_scopes(request.user_id, request.group_id, request.project_id)
         question = questions.semantic_question("fused", scopes, limit, request)
         question.profile, question.shares = request.profile, request.explain
         if settings.parts > 1:
             question.parts.extend(self._routing.parts(request.query, settings.parts))
-        question.embed_ms = max(1, int(min(spare, total * settings.embed_share)))
+        question.embed_ms = max(1, int(embed_ms))
         found: semantic_pb2.SemanticMatches | None = tiers.take(tiers.ask(SEMANTIC, "semantic", question, request.user_id))
         if found is not None:
             self._note_model(found)

@@ -71,6 +71,8 @@ class Asked:
     given_up: bool = False
     # The code of the tier's typed refusal.
     refused: str = ""
+    # There was no time to ask it.
+    too_late: bool = False
 
 
 @dataclass(slots=True)
@@ -108,6 +110,11 @@ class Tiers:
     def ask(self, tier: str, stage: str, message: Message, user: str = "") -> Asked:
         """Send a question; the answer is waited for by `take`."""
         asked = Asked(tier, stage, Future(), monotonic())
+        if self._left() <= self._reserve:
+            # Nobody could wait for the answer, which says nothing of the tier.
+            asked.too_late = True
+            asked.future.set_exception(DeadlineExceeded(f"No time is left to ask {tier}"))
+            return asked
         if self._health.owes(tier):
             asked.future.set_exception(DeadlineExceeded(f"{tier} still owes an answer"))
             return asked
@@ -120,12 +127,16 @@ class Tiers:
         asked.future.add_done_callback(lambda future: self._note(asked, future))
         return asked
 
+    def time_for(self, tier: str) -> float:
+        """Milliseconds for which an answer of this tier would be waited for, from now on."""
+        return tier_time(self._left(), self._reserve, self._health.missed(tier), self._probe)
+
     def take(self, asked: Asked, share: float = 1.0) -> Any | None:
         """The answer, or None where it does not come in the time there is (`share` of it) or the tier fails.
 
         InvalidMessage is raised: it is the requester's own mistake.
         """
-        left = tier_time(self._left(), self._reserve, self._health.missed(asked.tier), self._probe) * share
+        left = self.time_for(asked.tier) * share
         spent = (monotonic() - asked.started) * 1000 if self._health.missed(asked.tier) else 0.0
         if not asked.future.done():
             with self._courtesy.waiting():
@@ -144,7 +155,7 @@ class Tiers:
         if not isinstance(error, AicoMemoryError):
             raise error
         asked.refused = error.code
-        if error.code == "deadline_exceeded":
+        if error.code == "deadline_exceeded" and not asked.too_late:
             self._health.miss(asked.tier)
         return None
 

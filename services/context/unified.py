@@ -62,7 +62,7 @@ class Unified:
             raise InvalidMessage(f"No layer {sorted(unknown)[0][:32]!r}; there are {', '.join(LAYERS)}")
         watch = Stopwatch()
         top_k = min(request.top_k or self._settings.search_default, self._settings.search_limit)
-        tiers = self._tiers(event, watch)
+        tiers = self._tiers(event, watch, self._settings.deadline_ms)
         user, answer = request.user_id, context_pb2.UnifiedResult()
         # L1's links tell what of L0 is still there, so that the messages are asked for in any case.
         said = tiers.ask(WORKING, WORKING, working_pb2.ReadMessages(user_id=user, limit=_MESSAGES), user)
@@ -74,7 +74,11 @@ class Unified:
             search = context_pb2.SearchRequest(
                 user_id=user, query=request.query, top_k=top_k, group_id=request.group_id, project_id=request.project_id
             )
-            found = self._searching.found(event, search, watch).answer
+            # It may wait for the model all the time it has: the others are waited for as if they were asked then.
+            whole_ms = self._searching.time(event)
+            kept_ms = min(self._settings.deadline_ms, whole_ms / 2)
+            found = self._searching.found(event, search, watch, kept_ms).answer
+            tiers = self._tiers(event, watch, min(whole_ms, watch.elapsed() + kept_ms))
             remembered = list(found.hits)
             answer.degraded.extend(found.degraded)
         page: working_pb2.MessagePage | None = tiers.take(said)
@@ -105,7 +109,7 @@ class Unified:
         page, as far as time and `limit` reach."""
         request: context_pb2.VerifyLinksRequest = event.message
         user, watch, answer = request.user_id, Stopwatch(), context_pb2.VerifiedLinks()
-        tiers = self._tiers(event, watch)
+        tiers = self._tiers(event, watch, self._settings.deadline_ms)
         said, known = self._said(tiers, user)
         # What was said in a group or project has its record there.
         held = {one.event_id: (one.group_id, one.project_id) for one in said}
@@ -249,10 +253,10 @@ class Unified:
     def _share(self, query: str, text: str) -> float:
         return share_of_words(query, text, self._ignored)
 
-    def _tiers(self, event: Event, watch: Stopwatch) -> Tiers:
+    def _tiers(self, event: Event, watch: Stopwatch, whole_ms: float) -> Tiers:
         settings = self._settings
         allowance = (event.deadline_us - event.occurred_us) / 1000 if event.deadline_us and event.occurred_us else 0.0
-        total = total_time(settings.deadline_ms, allowance)
+        total = total_time(whole_ms, allowance)
         return Tiers(
             self._link, self._health, watch, total=total, reserve=min(settings.reserve_ms, total / 4), probe=settings.probe_ms
         )

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from aico_memory.contracts.v1 import context_pb2, working_pb2
+from aico_memory.contracts.v1 import context_pb2, semantic_pb2, working_pb2
+from aico_memory.errors import DeadlineExceeded
+from aico_memory.settings.context import ContextSettings
 from services.context.handlers import ContextHandlers
+from services.context.tiers import Stopwatch, TierHealth
+from services.context.tiers import Tiers as TiersOfOne
 from tests.services.context.tiers import PATIENT_MS, USER, Tiers, ask, context, search, stages
 from tests.support.twin_link import TwinLink
 
@@ -97,3 +101,27 @@ def test_a_search_without_the_model_names_it_and_gives_it_no_more_than_a_probe_u
     search(handlers, "red bicycle")
     first, second, third, fourth = (message.embed_ms for message in tiers.asked)
     assert second == third < first == fourth
+
+
+def test_a_tier_that_missed_is_waited_for_longer_than_it_waits_for_the_model(
+    handlers: ContextHandlers, tiers: Tiers, link: TwinLink
+) -> None:
+    tiers.say("My bicycle is red")
+    tiers.model_away = True
+    search(handlers, "bicycle")
+    for kind in (semantic_pb2.SemanticQuery, context_pb2.CandidatesRequest):
+        link.answers[kind] = None
+    # The first one finds that long-term memory is away, too.
+    context(handlers, "bicycle")
+    for again, probe in ((context, ContextSettings().probe_ms), (search, ContextSettings().search_probe_ms)):
+        link.unanswered[-1][1].set_exception(DeadlineExceeded("The link gave up"))
+        again(handlers, "red bicycle")
+        assert 0 < link.unanswered[-1][0].embed_ms < probe
+
+
+def test_who_was_asked_when_no_time_was_left_has_missed_nothing(link: TwinLink) -> None:
+    link.answers[working_pb2.ReadMessages] = None
+    health, watch = TierHealth(), Stopwatch()
+    late = TiersOfOne(link, health, watch, total=watch.elapsed(), reserve=5, probe=60)
+    assert late.take(late.ask("working", "working", working_pb2.ReadMessages(user_id=USER), USER)) is None
+    assert (health.as_status()["missed_in_all"], link.unanswered) == ({}, [])
