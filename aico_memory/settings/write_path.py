@@ -147,9 +147,12 @@ class TagSettings(Section):
     capture_from: float = Field(0.7, ge=0, le=1, description="Importance from which an item captures tagged ones.")
     capture_factor: float = Field(1.3, ge=1, le=10, description="Factor on the stability of what is captured, once.")
     together_factor: float = Field(1.02, ge=1, le=10, description="Factor on the stability of items retrieved together.")
-    pair_count: int = Field(3, ge=1, le=1_000_000, description="Times together from which ranking favours a pair.")
-    pair_bonus: float = Field(0.05, ge=0, le=1, description="What that adds in ranking.")
-    pair_items: int = Field(10, ge=2, le=100, description="Best items of an answer that count as together.")
+    pair_count: int = Field(
+        3, ge=1, le=1_000_000, description="Times together from which a pair is favoured in ranking and related at night."
+    )
+    pair_items: int = Field(
+        10, ge=2, le=100, description="Best items of an answer that count as together, of those that matched well."
+    )
     spread_factor: float = Field(1.02, ge=1, le=10, description="Factor on the stability of neighbours of a used item.")
 
 

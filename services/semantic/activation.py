@@ -36,6 +36,7 @@ class Activation:
     def note_use(self, transaction: SemanticTransaction, event: Event) -> None:
         """Count the use of memories in an answer; items last longer where several were used together.
 
+        Only of those that matched well each two are a pair: what merely stood beside them has nothing to do with them.
         While items are read-only, or the long-term memory of who asked is paused, only the use of records is counted.
         """
         self._give_way()
@@ -46,14 +47,15 @@ class Activation:
         open_to_writing = scopes if not transaction.paused_us(event.user) else ()
         changing = [scope for scope in open_to_writing if not self._policy(transaction, scope).read_only]
         memories = [one for one in transaction.outlined(used, scopes) if one.kind == RECORD or one.scope in changing]
-        memories = self._awake(transaction, memories, {id_bytes(memory_id) for memory_id in message.strong_ids}, event, scopes)
+        strong = {id_bytes(memory_id) for memory_id in message.strong_ids}
+        memories = self._awake(transaction, memories, strong, event, scopes)
         items = [one for one in memories if one.kind != RECORD and one.status == "active"]
         records = [one.memory_id for one in memories if one.kind == RECORD]
         for scope in scopes:
             transaction.note_use(records, scope, at_us)
         transaction.set_retention(retrieved_together(items, at_us, tags, self._retention))
         ids = [one.memory_id for one in items]
-        transaction.count_pairs(pairs_of(ids, tags))
+        transaction.count_pairs(pairs_of([one for one in ids if one in strong], tags))
         near = neighbours_of(ids, transaction.relations(ids))
         neighbours = transaction.outlined(sorted(near), changing)
         transaction.set_retention(spread(changing, neighbours, tags, self._retention))

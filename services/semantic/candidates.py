@@ -101,6 +101,7 @@ class CandidateAnswers:
     def __init__(
         self, store: SemanticStore, retrieval: RetrievalReads, ranker: Ranker, recall: DirectRecall, gazetteer: Gazetteer,
         identity: IdentitySettings, clock: Clock, vouched: Callable[[], int], ignored: Set[str] | None = None,
+        pair_count: int = 1,
     ) -> None:  # fmt: skip
         self._store = store
         self._retrieval = retrieval
@@ -113,6 +114,8 @@ class CandidateAnswers:
         self._vouched = vouched
         # Folded function words, of which an answer need not speak; None: an answer need not speak of anything.
         self._ignored = ignored
+        # Uses together from which they say that two memories belong together.
+        self._pair_count = pair_count
 
     def candidates(self, event: Event) -> context_pb2.Candidates:
         """Ranked lists, one a question, and what else takes part. Raises InvalidMessage, AccessDenied."""
@@ -288,6 +291,7 @@ class CandidateAnswers:
             answer.together.extend(
                 context_pb2.UsedTogether(first=id_text(pair[0]), second=id_text(pair[1]), times=times)
                 for pair, times in counts.items()
+                if times >= self._pair_count
             )
         if ranked.fingerprint and 1 < len(memories) <= _COMPARED:
             vectors = ranked.vectors()

@@ -151,7 +151,7 @@ class SemanticHandlers(Handlers):
         importance = Importance(store, lambda: self._live.current()[0])
         candidates = CandidateAnswers(
             store, retrieval, ranker, recall, self._rules.gazetteer, ports.settings.identity, ports.clock,
-            lambda: self.settled(store.cursor()[1]), says_nothing(self._rules.languages),
+            lambda: self.settled(store.cursor()[1]), says_nothing(self._rules.languages), every.write_path.tags.pair_count,
         )  # fmt: skip
         self.requests: Mapping[str, RequestHandler] = {
             topic_of(semantic_pb2.SemanticQuery).name: lambda event, _: answering.query(event),

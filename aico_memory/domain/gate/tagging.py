@@ -66,7 +66,7 @@ def capture(
 
 
 def pairs_of(retrieved: Sequence[bytes], figures: TagSettings) -> tuple[Pair, ...]:
-    """The pairs among the best items of one answer; each counts once more."""
+    """The pairs among the best of these items of one answer; each counts once more."""
     best = dict.fromkeys(retrieved[: figures.pair_items])
     return tuple(Pair(*sorted(two)) for two in combinations(best, 2))
 
@@ -90,12 +90,6 @@ def retrieved_together(
         )
         for one in active
     )
-
-
-def pair_bonus(candidate: bytes, hits: Collection[bytes], counts: Mapping[Pair, int], figures: TagSettings) -> float:
-    """What ranking adds to a candidate that was often retrieved with one of the hits."""
-    often = any(counts.get(Pair(*sorted((candidate, hit))), 0) >= figures.pair_count for hit in hits if hit != candidate)
-    return figures.pair_bonus if often else 0.0
 
 
 def neighbours_of(used_items: Collection[bytes], relations: Iterable[Relation]) -> frozenset[bytes]:

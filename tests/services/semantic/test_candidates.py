@@ -93,7 +93,7 @@ def answers(said: Memory, ranker: ByWords, tables: FormationTables) -> Candidate
     recall = DirectRecall(said.store, tables, RecallSettings(), "en")
     return CandidateAnswers(
         said.store, TwinRetrieval(said.store), ranker, recall, load_gazetteer(find_home()), IdentitySettings(),
-        FixedClock(from_us(NOW)), lambda: 7, says_nothing(load_function_words(find_home())),
+        FixedClock(from_us(NOW)), lambda: 7, says_nothing(load_function_words(find_home())), 3,
     )  # fmt: skip
 
 
@@ -254,12 +254,17 @@ def test_what_was_used_together_and_how_alike_records_are_is_told(said: Memory, 
     scope = ADA._replace(id="ana")
     ids = [put(said.store, n, f"tea {n}", scope) for n in (1, 2)]
     pair = Pair(a_memory(1).memory_id, a_memory(2).memory_id)
+    for _ in range(2):
+        with said.store.transaction() as transaction:
+            transaction.count_pairs([pair])
+    # Once or twice is chance.
+    assert not ask(answers, "tea").together
     with said.store.transaction() as transaction:
         transaction.count_pairs([pair])
         transaction.keep_vector(pair.first, "twin", np.array([1, 0], dtype=np.float32))
         transaction.keep_vector(pair.second, "twin", np.array([0.6, 0.8], dtype=np.float32))
     answer = ask(answers, "tea")
-    assert [(one.first, one.second, one.times) for one in answer.together] == [(ids[0], ids[1], 1)]
+    assert [(one.first, one.second, one.times) for one in answer.together] == [(ids[0], ids[1], 3)]
     near = np.frombuffer(answer.similarities, dtype=np.int8).reshape(2, 2)
     assert near.tolist() == [[100, 60], [60, 100]]
 

@@ -21,13 +21,18 @@ def test_items_used_together_last_longer_and_are_counted_as_a_pair(worker):
     used = [one.memory_id for one in before.values() if "Lena" in one.text or "lena" in one.text][:2]
     assert len(used) == 2
     texts = [str(uuid.UUID(bytes=one)) for one in used]
-    worker.tell(semantic_pb2.MemoriesUsed(user_id="ada", memory_ids=texts, request_id="q", at_us=START + DAY))
+    weak = [str(uuid.UUID(bytes=one)) for one in before if one not in used]
+    told = [*texts, *weak]
+    named = semantic_pb2.MemoriesUsed(user_id="ada", memory_ids=told, strong_ids=texts, request_id="q", at_us=START + DAY)
+    worker.tell(named)
     after = {one.memory.memory_id: one.memory for one in items(worker)}
     for memory_id in used:
         assert after[memory_id].access_count == before[memory_id].access_count + 1
         assert after[memory_id].stability == pytest.approx(before[memory_id].stability * 1.02)
         assert before[memory_id].storage_strength < after[memory_id].storage_strength <= 10
-    assert worker.handlers.state.pair_counts(used) == {Pair(*sorted(used)): 1}
+    # What stood beside them and matched little was used as well, and belongs to nothing.
+    assert weak and all(after[uuid.UUID(one).bytes].access_count == 1 for one in weak)
+    assert worker.handlers.state.pair_counts(list(before)) == {Pair(*sorted(used)): 1}
 
 
 def test_use_counts_in_the_group_and_the_project_that_the_question_named_and_in_no_other(worker):

@@ -23,7 +23,6 @@ from aico_memory.domain.gate.tagging import (
     Pair,
     capture,
     neighbours_of,
-    pair_bonus,
     pairs_of,
     retrieved_together,
     spread,
@@ -123,8 +122,6 @@ def test_items_retrieved_together_last_longer_and_are_counted_as_pairs() -> None
     assert [(one.access_count, one.stability, one.last_accessed_us) for one in found] == [(1, 10.2, day(2)), (1, 20.4, day(2))]
     assert retrieved_together(both[:1], day(2), TAGS, MODEL.retention)[0].stability == 10.0
     assert pairs_of([b"b", b"a", b"c", b"a"], TAGS) == (Pair(b"a", b"b"), Pair(b"b", b"c"), Pair(b"a", b"c"))
-    counts = {Pair(b"a", b"b"): 3, Pair(b"a", b"c"): 2}
-    assert [pair_bonus(one, [b"a"], counts, TAGS) for one in (b"b", b"c", b"a")] == [0.05, 0.0, 0.0]
 
 
 def test_activation_spreads_one_relation_far_and_never_into_another_scope() -> None:
