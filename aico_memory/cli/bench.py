@@ -242,7 +242,10 @@ def retrieval(
 
     face = face_of(context)
     home = find_home()
-    parts = set(only or ("conversations", "languages", "preferences"))
+    known = ("conversations", "languages", "preferences")
+    parts = set(only or known)
+    if unknown := sorted(parts.difference(known)):
+        raise typer.BadParameter(f"{unknown[0]!r}; there are {', '.join(known)}")
     plan = Plan(
         data, in_process, "conversations" in parts, LANGUAGES if "languages" in parts else (), "preferences" in parts, ablation
     )

@@ -17,6 +17,7 @@ from aico_memory.bench.retrieval.data import Collection, Question, load_conversa
 from aico_memory.bench.retrieval.through_bus import Deployment
 from aico_memory.bench.system.run import deployment
 from aico_memory.client import MemoryClient
+from aico_memory.errors import InvalidMessage
 from aico_memory.paths import Home
 from aico_memory.runtime.environment import environment
 from aico_memory.runtime.processes import restart_process
@@ -93,7 +94,8 @@ class Row:
 
 
 def run_context(plan: Plan, progress: Progress) -> dict[str, dict[str, dict[str, float]]]:
-    """By configuration: `single` questions, and `pairs`, two of a conversation asked at once."""
+    """By configuration: `single` questions, and `pairs`, two of a conversation asked at once. Raises InvalidMessage."""
+    variants = chosen(plan.only)
     collections = load_conversations(plan.data)[plan.first : plan.first + plan.conversations]
     found: dict[str, dict[str, dict[str, float]]] = {}
     with environment({**PATIENT, **_RESTARTS}), deployment(dict(os.environ)) as folder:
@@ -102,7 +104,7 @@ def run_context(plan: Plan, progress: Progress) -> dict[str, dict[str, dict[str,
             held = Deployment(client)
             for collection in collections:
                 held.remember(collection, progress)
-            for name, changes in chosen(plan.only).items():
+            for name, changes in variants.items():
                 progress(name)
                 _configure(home, changes)
                 kinds = {"single": singles, "pairs": pairs}
@@ -111,7 +113,12 @@ def run_context(plan: Plan, progress: Progress) -> dict[str, dict[str, dict[str,
 
 
 def chosen(only: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """The configurations whose name holds one of these, and the one that they are held against."""
+    """The configurations whose name holds one of these, and the one that they are held against.
+
+    Raises InvalidMessage where one of these is part of no name: what was asked for would not be measured.
+    """
+    if unknown := [one for one in only if not any(one in name for name in VARIANTS)]:
+        raise InvalidMessage(f"No configuration's name holds {unknown[0]!r}", f"There are: {'; '.join(VARIANTS)}.")
     wanted = (AS_CONFIGURED, *only)
     return {name: changes for name, changes in VARIANTS.items() if not only or any(one in name for one in wanted)}
 

@@ -1,9 +1,10 @@
-"""Pictures of benchmarks: what is needed for them is asked for before anything is measured."""
+"""What benchmarks need or are to measure is looked at before anything is measured."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,14 @@ def test_a_share_of_feedback_that_is_none_is_refused_before_anything_is_measured
     monkeypatch.setattr("aico_memory.bench.behavior.run.run", never)
     with pytest.raises(SystemExit, match=str(Exit.USAGE.value)):
         main(["bench", "behavior", f"--feedback={share}"])
+
+
+def test_a_part_of_the_retrieval_benchmark_that_there_is_not_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr("aico_memory.bench.retrieval.local.open_workshop", never)
+    with pytest.raises(SystemExit, match=str(Exit.USAGE.value)):
+        main(["bench", "retrieval", "--data", str(tmp_path), "--only", "languages", "--only", "conversation"])

@@ -8,6 +8,7 @@ import pytest
 
 from aico_memory.bench.context.run import AS_CONFIGURED, VARIANTS, Row, chosen, note, pairs, singles
 from aico_memory.bench.retrieval.data import Collection, Question, Said
+from aico_memory.errors import InvalidMessage
 from aico_memory.settings.context import ContextSettings
 from aico_memory.settings.root import Settings
 
@@ -42,6 +43,8 @@ def test_a_context_is_scored_by_what_its_items_rest_on(rests_on: list[set[str]],
 def test_configurations_are_chosen_by_parts_of_their_names() -> None:
     assert list(chosen(())) == list(VARIANTS)
     assert list(chosen(("parts",))) == [AS_CONFIGURED, "without parts", "parts merged by ranks", "as configured, once more"]
+    with pytest.raises(InvalidMessage, match="nope"):
+        chosen(("parts", "nope"))
 
 
 @pytest.mark.parametrize("name", VARIANTS)
