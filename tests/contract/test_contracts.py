@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -133,6 +134,10 @@ def test_a_broken_rule_names_its_field(fields: dict[str, str], named: str) -> No
 @pytest.mark.parametrize(
     ("message", "named"),
     [
+        (context_pb2.ContextRequest(user_id="ada", query="q", valence=1.5), "valence is 1.5; allowed is -1 to 1"),
+        (context_pb2.ContextRequest(user_id="ada", query="q", valence=math.nan), "valence is nan; allowed is -1 to 1"),
+        (context_pb2.ContextRequest(user_id="ada", query="q", group_id="g" * 257), "group_id has 257 characters"),
+        (context_pb2.SearchRequest(user_id="ada", query="q", project_id="p" * 257), "project_id has 257 characters"),
         (a_message(role="boss"), "Message.role is 'boss'; allowed are user, assistant, system, tool"),
         (a_message(role="User"), "Message.role is 'User'"),
         (a_message(zone="Mars/X"), "Message.zone 'Mars/X' is no IANA zone"),
@@ -141,7 +146,7 @@ def test_a_broken_rule_names_its_field(fields: dict[str, str], named: str) -> No
         (context_pb2.ContextRequest(user_id="ada", query="q", zone="Mars/X"), "ContextRequest.zone 'Mars/X' is no IANA zone"),
     ],
 )
-def test_a_text_that_is_none_of_those_allowed_is_refused_where_it_is_made_and_where_it_arrives(
+def test_a_value_that_is_none_of_those_allowed_is_refused_where_it_is_made_and_where_it_arrives(
     message: working_pb2.Message | working_pb2.Turn | context_pb2.ContextRequest, named: str
 ) -> None:
     with pytest.raises(InvalidMessage, match=re.escape(named)):
