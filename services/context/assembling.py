@@ -287,6 +287,7 @@ class Assembling:
             hot_share=hot_share,
             least_score=settings.short_score,
             zone=zone_of(request.zone),
+            known=self._tables.markers,
         )
 
     def _tell(

@@ -10,6 +10,7 @@ from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.formation.observe import Signals, emotion_of
 from aico_memory.domain.language.detection import certain_language
 from aico_memory.domain.language.tables import PhraseTable
+from aico_memory.domain.retrieval.escaping import Markers, markers
 from aico_memory.models.language_tables import load_function_words, load_tables_and_signals
 from aico_memory.models.question_tables import load_routing
 from aico_memory.paths import Home
@@ -47,10 +48,13 @@ class ReadingTables:
     words: LanguageTable
     routing: Routing
     feelings: Feelings
+    # What poses as whoever speaks in a prompt.
+    markers: Markers
 
 
 def load_reading_tables(home: Home) -> ReadingTables:
     """All of them; ConfigurationInvalid names file and key."""
     phrases, signals = load_tables_and_signals(home)
     words = load_function_words(home)
-    return ReadingTables(phrases, words, load_routing(home), Feelings(signals, words))
+    known = markers(role for table in phrases.values() for role in table.roles)
+    return ReadingTables(phrases, words, load_routing(home), Feelings(signals, words), known)

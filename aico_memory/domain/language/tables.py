@@ -33,6 +33,8 @@ class PhraseTable:
     sentiment_cues: Mapping[str, tuple[str, ...]]
     # Words that turn the feeling of what stands near them.
     negations: frozenset[str]
+    # What whoever speaks in a prompt is called; before a colon they are disarmed in what is remembered. Not folded.
+    roles: tuple[str, ...]
     # label -> whole sentences as people say them, not folded
     intent_examples: Mapping[str, tuple[str, ...]]
     sentiment_examples: Mapping[str, tuple[str, ...]]
@@ -53,6 +55,7 @@ def table_of(code: str, content: Mapping[str, object]) -> PhraseTable:
         "greetings",
         "acknowledgements",
         "negations",
+        "roles",
         "intents",
         "sentiments",
         "facts",
@@ -70,6 +73,7 @@ def table_of(code: str, content: Mapping[str, object]) -> PhraseTable:
         greetings=frozenset(map(fold, _texts(content.get("greetings"), "greetings"))),
         acknowledgements=frozenset(map(fold, _texts(content.get("acknowledgements"), "acknowledgements"))),
         negations=frozenset(map(fold, _texts(content.get("negations"), "negations"))),
+        roles=_texts(content.get("roles"), "roles"),
         intent_cues={label: _folded(part, "cues", label) for label, part in intents.items()},
         sentiment_cues={label: _folded(part, "cues", label) for label, part in sentiments.items()},
         intent_examples={label: _texts(part.get("examples"), f"{label}.examples") for label, part in intents.items()},

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from functools import partial
 
 from aico_memory.domain.context.items import FULL, SHORT, ContextItem, changed
+from aico_memory.domain.retrieval.escaping import OF_PROMPTS, Markers
 from aico_memory.domain.retrieval.formatting import format_block, format_line
 
 ELLIPSIS = "…"
@@ -41,6 +43,7 @@ def fit(
     hot_share: float = 1.0,
     least_score: float = math.inf,
     zone: tzinfo = UTC,
+    known: Markers = OF_PROMPTS,
 ) -> Fitted:
     """The best items (given best first) whose block has at most `max_tokens` by `count`, in their order.
 
@@ -49,6 +52,7 @@ def fit(
     the places is held for it, however little it matches. Beyond its tokens it is left out, unless it scores `least_score` at
     least, and beyond its places it competes. What answers the question, or matches so well that it is shown in full, is there
     because it was asked for, and takes none of that share; nor does how to answer. Days are those of the zone.
+    What poses as one of the `known` markers is disarmed.
     """
     lines: dict[str, str] = {}
     sizes: dict[str, int] = {}
@@ -57,7 +61,7 @@ def fit(
     def size_of(item: ContextItem) -> int:
         if item.id not in sizes:
             most = share if item.detail != SHORT or short_tokens is None else min(share, short_tokens)
-            lines[item.id], sizes[item.id] = _line(item, most, count, zone)
+            lines[item.id], sizes[item.id] = _line(item, most, count, partial(format_line, zone=zone, known=known))
         return sizes[item.id]
 
     dropped: list[tuple[str, str]] = []
@@ -112,15 +116,15 @@ def shorten(text: str, limit: int, count: Count) -> str:
     return text[:low].rstrip() + ELLIPSIS
 
 
-def _line(item: ContextItem, limit: int, count: Count, zone: tzinfo) -> tuple[str, int]:
+def _line(item: ContextItem, limit: int, count: Count, told: Callable[[ContextItem, str], str]) -> tuple[str, int]:
     """The item's line, of a shortened text where it has more than `limit` tokens, and its tokens."""
     most = LETTERS_PER_TOKEN * max(limit, LEAST_TEXT)
     text = item.text if len(item.text) <= most else item.text[:most].rstrip() + ELLIPSIS
-    line = format_line(item, text, zone)
+    line = told(item, text)
     size = count(line)
     if size <= limit:
         return line, size
-    line = format_line(item, shorten(text, max(LEAST_TEXT, count(text) - (size - limit)), count), zone)
+    line = told(item, shorten(text, max(LEAST_TEXT, count(text) - (size - limit)), count))
     return line, count(line)
 
 

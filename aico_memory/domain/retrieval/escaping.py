@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 HEADER = "[Long-term Memory]"
 FOOTER = "[End Memory]"
@@ -14,25 +15,43 @@ _KEPT_FORMATS = frozenset("\u200c\u200d")
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_BRACKETS = str.maketrans(
-    {"[": "(", "]": ")", "［": "(", "］": ")", "\ufe47": "(", "\ufe48": ")", "【": "(", "】": ")", "〔": "(", "〕": ")"}
-)
-_ROLES = r"(?:system|assistant|user|human|developer|tool|function|instructions?|ai|bot)"
+_BRACKETS = str.maketrans(dict.fromkeys("[［\ufe47【〔〖〘〚⟦⁅❲", "(") | dict.fromkeys("]］\ufe48】〕〗〙〛⟧⁆❳", ")"))
+# What formats of prompts call whoever speaks, in any language; what languages call them is data.
+_ROLES = ("system", "assistant", "user", "human", "developer", "tool", "function", "instruction", "instructions", "ai", "bot")
 # What reads as a colon: that of ratios, the modifier letters, the raised one.
 _COLON = "[:\u2236\ua789\u02d0\u02f8]"
-# A role, in bold or quotes too, alone or as of a prompt; and the same as the value of a key.
-_ROLE = re.compile(
-    rf"\b{_ROLES}(?:[\s_-]+(?:prompt|message|msg|note|turn))?[*_`\"'“”’)]*(\s*{_COLON})"
-    rf"|\brole[\"'“”’]?(\s*{_COLON})(?=[\s\"'“”’]*{_ROLES}\b)",
-    re.IGNORECASE,
-)
-_TAG = re.compile(rf"</?\|?[A-Za-z!/][^<>\n]*>|<\s+/?\s*{_ROLES}\b[^<>\n]*>|<<|>>|<\||\|>", re.IGNORECASE)
 _MARKS = re.compile(r"#{2,}|`{3,}|-{3,}|={3,}|\*{3,}|~{3,}")
 _LAYOUT = frozenset("\n\t")
 _POINTS = {"<": "‹", ">": "›"}
 
 
-def escape_text(text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """What poses as whoever speaks, or as a tag of a chat."""
+
+    # A role, in bold or quotes too, alone or as of a prompt; and the same as the value of a key. The colon is a group.
+    role: re.Pattern[str]
+    tag: re.Pattern[str]
+
+
+def markers(roles: Iterable[str] = ()) -> Markers:
+    """The markers of prompts, and these `roles` of other languages beside them."""
+    named = sorted({role.strip() for role in (*_ROLES, *roles)} - {""}, key=lambda role: (-len(role), role))
+    words = rf"(?:{'|'.join(re.escape(role) for role in named)})"
+    return Markers(
+        re.compile(
+            rf"\b{words}(?:[\s_-]+(?:prompt|message|msg|note|turn))?[*_`\"'“”’)]*(\s*{_COLON})"
+            rf"|\brole[\"'“”’]?(\s*{_COLON})(?=[\s\"'“”’]*{words}\b)",
+            re.IGNORECASE,
+        ),
+        re.compile(rf"</?\|?[A-Za-z!/][^<>\n]*>|<\s*/?\s*{words}\b[^<>\n]*>|<<|>>|<\||\|>", re.IGNORECASE),
+    )
+
+
+OF_PROMPTS = markers()
+
+
+def escape_text(text: str, known: Markers = OF_PROMPTS) -> str:
     """One line without brackets, control characters, role markers, chat tags or markdown rules.
 
     These are found by what a reader takes them for: in full-width forms (NFKC), and through characters that show nothing.
@@ -42,7 +61,7 @@ def escape_text(text: str) -> str:
     plain = text if text.isprintable() else "".join(_visible(character) for character in text)
     flat = " ".join(plain.split()).translate(_BRACKETS)
     # What is taken out of a text may bring other parts of it together; each time it has fewer of these marks.
-    while (disarmed := _disarmed(flat)) != flat:
+    while (disarmed := _disarmed(flat, known)) != flat:
         flat = disarmed
     return flat
 
@@ -54,10 +73,10 @@ def without_controls(text: str) -> str:
     return "".join(letter if letter in _LAYOUT or letter.isprintable() else _visible(letter) for letter in text)
 
 
-def _disarmed(flat: str) -> str:
+def _disarmed(flat: str, known: Markers) -> str:
     seen, places = _as_seen(flat)
     shown = list(flat)
-    for found in _TAG.finditer(seen):
+    for found in known.tag.finditer(seen):
         for at in range(found.start(), found.end()):
             shown[places[at]] = _POINTS.get(seen[at], shown[places[at]])
     for found in _MARKS.finditer(seen):
@@ -65,7 +84,7 @@ def _disarmed(flat: str) -> str:
         # Full-width signs draw no rule; "～～～" is a way of speaking.
         if all(flat[at].isascii() for at in (first, *others)):
             shown[first + 1 : others[-1] + 1] = [""] * (others[-1] - first)
-    for found in _ROLE.finditer(seen):
+    for found in known.role.finditer(seen):
         start, end = found.span(found.lastindex or 0)
         first, last = places[start], places[end - 1]
         shown[first : last + 1] = [" -", *[""] * (last - first)]
