@@ -92,6 +92,10 @@ class BoostSettings(Section):
     least_feeling: float = Field(default=0.3, ge=0, le=1, description="Valence from which a feeling counts as one.")
     least_source_confidence: float = Field(default=0.3, ge=0, le=1, description="Below it the source is weak.")
     weak_source: float = Field(default=0.5, ge=0, le=1, description="Factor of what has a weak source.")
+    over: float = Field(
+        default=0.5, ge=0, le=1,
+        description="Factor of words of which nothing holds any more, unless what was is asked for.",
+    )  # fmt: skip
     dormant: float = Field(default=0.8, ge=0, le=1, description="Factor of what is dormant: reachable, with a named penalty.")
     sub_tiers: dict[str, float] = Field(
         default_factory=lambda: {"personal": 1.1, "vicarious": 0.9, "schematic": 1.1, "procedural": 1.05},

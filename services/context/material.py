@@ -201,10 +201,10 @@ def _scores(found: context_pb2.Candidates, parts: int = 0) -> dict[str, tuple[fl
 
 def _around(request: context_pb2.ContextRequest, plan: Plan, found: context_pb2.Candidates | None, mood: float) -> Surroundings:
     if found is None:
-        return Surroundings(session_id=request.session_id, valence=mood)
+        return Surroundings(session_id=request.session_id, valence=mood, past=plan.historical)
     return Surroundings(
         entities=frozenset(entity.casefold() for entity in found.entities), session_id=request.session_id,
-        valence=mood, utility=plan.figures.utility, kinds=frozenset(plan.figures.kinds),
+        past=plan.historical, valence=mood, utility=plan.figures.utility, kinds=frozenset(plan.figures.kinds),
         together={(pair.first, pair.second): pair.times for pair in found.together},
         reached={one.memory_id: one.hops for one in found.reached},
     )  # fmt: skip

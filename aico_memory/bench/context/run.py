@@ -30,7 +30,8 @@ AS_CONFIGURED = "as configured"
 _RESTARTS = {"AICO_MEMORY_SET__runtime__crash_loop_count": "100", "AICO_MEMORY_SET__context__deadline_ms": "20000"}
 _NO_BOOSTS: dict[str, Any] = {
     "entity": 0.0, "kind": 0.0, "same_episode": 0.0, "co_activation": 0.0, "graph": 0.0, "attention": 0.0, "mood": 1.0,
-    "dormant": 1.0, "weak_source": 1.0, "sub_tiers": {"personal": 1.0, "vicarious": 1.0, "schematic": 1.0, "procedural": 1.0},
+    "over": 1.0, "dormant": 1.0, "weak_source": 1.0,
+    "sub_tiers": {"personal": 1.0, "vicarious": 1.0, "schematic": 1.0, "procedural": 1.0},
 }  # fmt: skip
 # Name -> what of `context` is another; the first once more at the end, since contexts leave traces of use.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
@@ -41,6 +42,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "without the boost of entities": {"boosts": {"entity": 0.0}},
     "without the boost of kinds that are asked for": {"boosts": {"kind": 0.0}},
     "without the factors of sub-tiers": {"boosts": {"sub_tiers": _NO_BOOSTS["sub_tiers"]}},
+    "without the factor of what is over": {"boosts": {"over": 1.0}},
     "without caps of a kind": {"most_of_kind": 200},
     "records stay beside their items": {"covered": 1.0},
     "without detail by score": {"full_score": 0.0, "short_score": 0.0},

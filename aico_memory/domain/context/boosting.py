@@ -30,6 +30,8 @@ class Surroundings:
     in_mind: frozenset[str] = frozenset()
     # Kinds that the intent asks for beside everything else.
     kinds: frozenset[str] = frozenset()
+    # What was is asked for as well as what is.
+    past: bool = False
     # Id -> hops from what matches (0: it mentions what is asked about).
     reached: Mapping[str, int] = ()  # type: ignore[assignment]
 
@@ -109,6 +111,8 @@ def _factors(item: ContextItem, around: Surroundings, figures: BoostSettings) ->
         yield "mood", figures.mood
     if item.source_confidence < figures.least_source_confidence:
         yield "source", figures.weak_source
+    if item.over_us and not around.past and not item.answers:
+        yield "over", figures.over
     if item.tier == "dormant":
         yield "dormant", figures.dormant
 
