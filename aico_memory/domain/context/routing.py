@@ -27,6 +27,7 @@ _BEGINS = r"(?<!\w)"
 _YEAR = re.compile(r"(?<![\w.,:/-])(?:19|20)\d\d(?![\w:/-])")
 # Somebody and what is theirs ("Anna's").
 _OWNER = re.compile(r"(?<!\w)[A-Z]\w*['’]s(?!\w)")
+_SYLLABLES = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -124,7 +125,7 @@ class Routing:
                     found.append(sentence[at : cut.start()])
                     at = cut.start("word")
             found.append(sentence[at:])
-        said = [" ".join(part.split()).strip(" ,.") for whole in found for part in self._asked_alike(whole)]
+        said = [" ".join(part.split()).strip(" ,.，、،") for whole in found for part in self._asked_alike(whole)]
         parts = list(dict.fromkeys(part for part in said if _letters(part) >= LEAST_PART))
         return tuple(parts[:most]) if len(parts) > 1 and most > 1 else ()
 
@@ -245,7 +246,8 @@ def _second_question(ties: Sequence[str], asking: str, ties_anywhere: Sequence[s
 
 
 def _letters(text: str) -> int:
-    return sum(map(str.isalnum, text))
+    """Letters; a sign that stands for a syllable or a word counts as two."""
+    return sum(map(str.isalnum, text)) + len(_SYLLABLES.findall(text))
 
 
 def _pattern(phrases: Sequence[str]) -> re.Pattern[str]:

@@ -104,6 +104,12 @@ def test_every_text_has_an_intent_and_at_most_as_many_parts_as_are_allowed(text:
         ("Where is the key? And who has the car?", ("Where is the key", "And who has the car")),
         ("Wo wohne ich und wann ziehe ich um?", ("Wo wohne ich", "wann ziehe ich um")),
         ("Nerede yaşıyorum ve neden taşındım?", ("Nerede yaşıyorum", "neden taşındım")),
+        ("猫叫什么名字？我住在哪里？", ("猫叫什么名字", "我住在哪里")),
+        ("どこに住んでる？猫の名前は？", ("どこに住んでる", "猫の名前は")),
+        ("고양이 이름은? 나는 어디 살아?", ("고양이 이름은", "나는 어디 살아")),
+        ("猫の名前は何、そしてどこに住んでいますか", ("猫の名前は何", "どこに住んでいますか")),
+        ("谁？为什么去的？", ()),
+        ("真的？我住在哪里？", ()),
         ("我住在哪一个城市？我喜欢喝什么茶？", ("我住在哪一个城市", "我喜欢喝什么茶")),
         (
             "Where do I live, what is my cat called and what am I allergic to?",
