@@ -40,7 +40,7 @@ class Finding:
 def all_findings(face: Face) -> list[Finding]:
     """All checks; one that fails with a typed error becomes a fault with that error's mend."""
     checks: tuple[tuple[str, Callable[[Face], Iterator[Finding]]], ...] = (
-        ("versions", _versions), ("configuration", _configuration), ("schedule", _schedule),
+        ("versions", _versions), ("configuration", _configuration), ("tables", _tables), ("schedule", _schedule),
         ("language model", _language_model), ("home", _home), ("keys", _keys), ("access", _access),
         ("stores", _stores), ("spool", _spool), ("disk", _disk), ("clock", _clock),
         ("processes", _processes), ("ports", _ports),
@@ -80,6 +80,20 @@ def _configuration(face: Face) -> Iterator[Finding]:
 
     load_settings(face.home)
     yield Finding("configuration", "ok", "all keys are known and in range")
+
+
+def _tables(face: Face) -> Iterator[Finding]:
+    """Whether the files by which questions are read and answers ranked would let their workers start."""
+    from aico_memory.models.language_tables import load_function_words, load_tables
+    from aico_memory.models.question_tables import load_routing
+    from aico_memory.models.ranking_tables import configured_profiles, load_time_cues
+    from aico_memory.settings.load import load_settings
+
+    profiles = configured_profiles(face.home, load_settings(face.home).retrieval)
+    load_function_words(face.home)
+    load_routing(face.home)
+    load_time_cues(face.home)
+    yield Finding("tables", "ok", f"{len(load_tables(face.home))} languages, {len(profiles)} ranking profiles")
 
 
 def _schedule(face: Face) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from aico_memory.domain.retrieval.tokens import fold
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import files_of, read_mapping
 from aico_memory.paths import Home, config_file
+from aico_memory.settings.retrieval import RetrievalSettings
 
 CUES_FILE = "time_cues.yaml"
 FOLDER = "ranking"
@@ -29,6 +30,15 @@ def load_time_cues(home: Home) -> TimeCues:
 def load_profiles(home: Home) -> dict[str, Profile]:
     """All ranking profiles by name; ConfigurationInvalid names the file that is wrong."""
     return {name: _profile(name, path) for name, path in files_of(home, FOLDER).items()}
+
+
+def configured_profiles(home: Home, settings: RetrievalSettings) -> dict[str, Profile]:
+    """The same; ConfigurationInvalid where one that the settings name is not among them, too."""
+    profiles = load_profiles(home)
+    for name in (settings.profile, settings.lexical_profile):
+        if name not in profiles:
+            raise ConfigurationInvalid(f"No ranking profile {name!r}", f"There are: {', '.join(sorted(profiles))}.")
+    return profiles
 
 
 def _profile(name: str, path: Path) -> Profile:

@@ -26,7 +26,12 @@ def process_state(home: Home, name: str) -> ProcessState:
 
 def restart_process(home: Home, name: str, seconds: float = 60.0, number: signal.Signals = signal.SIGTERM) -> int:
     """End one process (SIGTERM: drained) and wait until the supervisor has it ready again; its new pid."""
-    before = process_state(home, name).pid
+    state = process_state(home, name)
+    before = state.pid
+    if before is None and state.state == "failed":
+        raise StartFailed(
+            f"{name} was given up: {state.reason}", "Mend that, then run `aico-memory down` and `aico-memory up`."
+        )
     if before is None:
         raise NotFound(f"{name} does not run at this moment", "See `aico-memory status`.")
     os.kill(before, number)

@@ -18,8 +18,8 @@ from aico_memory.domain.retrieval.features import Figures, Worded, rows_of
 from aico_memory.domain.retrieval.question import Question, QuestionTables
 from aico_memory.domain.retrieval.ranking import Profile
 from aico_memory.domain.retrieval.relative_time import AskedAt
-from aico_memory.errors import AicoMemoryError, ConfigurationInvalid, InvalidMessage
-from aico_memory.models.ranking_tables import load_profiles, load_time_cues
+from aico_memory.errors import AicoMemoryError, InvalidMessage
+from aico_memory.models.ranking_tables import configured_profiles, load_time_cues
 from aico_memory.paths import Home
 from aico_memory.runtime.courtesy import Courtesy
 from aico_memory.runtime.ports import LinkPort
@@ -57,10 +57,7 @@ def open_ranker(
         source, RowRules(languages, tables.cues, tables.default_language), cache_bytes=figures.text_cache_bytes,
         load_batch=settings.semantic.load_batch, session_gap_us=figures.session_gap_minutes * _MINUTE_US,
     )  # fmt: skip
-    profiles = load_profiles(home)
-    for name in (figures.profile, figures.lexical_profile):
-        if name not in profiles:
-            raise ConfigurationInvalid(f"No ranking profile {name!r}", f"There are: {', '.join(sorted(profiles))}.")
+    profiles = configured_profiles(home, figures)
     return LearnedRanker(store, texts, live, link, tables, profiles, figures, courtesy)
 
 

@@ -188,6 +188,31 @@ def test_doctor_names_what_is_wrong_with_the_schedule(home: Home, capsys: pytest
     assert (told["level"], told["detail"]) == ("ok", "0 jobs are on; off: night")
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "named"),
+    [
+        ("config/ranking/mine.yaml", "weights: {nope: 1}", "ranking profile mine"),
+        ("config/memory.yaml", "retrieval: {profile: mine}", "No ranking profile 'mine'"),
+        ("config/questions.yaml", "languages: {en: {intents: {nope: [why]}}}", "nope"),
+        ("config/language/xx.yaml", "nope: 1", "xx.yaml"),
+        ("config/time_cues.yaml", "nope: 1", "time_cues.yaml"),
+    ],
+)
+def test_doctor_names_the_table_with_which_no_worker_starts(
+    home: Home, capsys: pytest.CaptureFixture[str], path: str, content: str, named: str
+) -> None:
+    file = home.root / path
+    file.parent.mkdir(parents=True)
+    file.write_text(content)
+    assert call("doctor", "--json") == Exit.ERROR
+    told = {one["subject"]: one for one in json.loads(capsys.readouterr().out)["findings"]}["tables"]
+    assert told["level"] == "fault" and named in told["detail"]
+    file.unlink()
+    call("doctor", "--json")
+    told = {one["subject"]: one for one in json.loads(capsys.readouterr().out)["findings"]}["tables"]
+    assert told["level"] == "ok"
+
+
 def test_doctor_tells_whether_words_leave_the_machine(
     home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
