@@ -20,6 +20,8 @@ _ISO = re.compile(r"(?<!\d)((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?(?!\d)")
 _DAY = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|\.|er|º|日|号)?(?![\d:])")
 # Days after a named day on which it is still told of ("yesterday we …").
 DAYS_AFTER = 2
+# What is said on these counts so much where whatever there was on the day is asked for: what was said on the day goes first.
+SHARE_AFTER = 0.8
 # Days of the next month on which the named month is still told of.
 MONTH_TAIL_DAYS = 9
 
@@ -157,7 +159,8 @@ def joined(tables: Sequence[CueTable]) -> TimeCues:
 
 
 def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """For each moment 0 or 1: said in a named month or year (or just after), and said on a named day (or just after).
+    """For each moment: said in a named month or year (or just after), 0 or 1, and said on a named day, 0 or 1; just after that
+    1 as well, less where nothing but the day is asked for.
 
     By the wall clock of the cue's zone: what was said after midnight is of the new day there.
     """
@@ -170,13 +173,13 @@ def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArr
         # Of a day it is still told on the next ones; "last week", asked on a Monday, is not today.
         tail = DAYS_AFTER * _DAY_US if day else 0
         told = ((said_at_us >= start) & (said_at_us < end + tail)).astype(np.float32)
-        return told, told if day else nothing
+        return told, told * _shares(said_at_us >= end, cue) if day else nothing
     moments = wall_clock(said_at_us, cue.zone).astype("datetime64[us]")
     months = moments.astype("datetime64[M]").astype(np.int64)
     days = (moments.astype("datetime64[D]") - moments.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1
     year, month = months // 12 + 1970, months % 12 + 1
     inside = np.isin(year, list(cue.years)) if cue.years else np.ones(len(months), dtype=np.bool_)
-    on_day = np.zeros(len(months), dtype=np.bool_)
+    on_day = np.zeros(len(months), dtype=np.float32)
     if cue.months:
         named = np.isin(month, list(cue.months))
         after = np.isin((month - 2) % 12 + 1, list(cue.months)) & (days <= MONTH_TAIL_DAYS)
@@ -185,9 +188,14 @@ def nearness(cue: DateCue, said_at_us: npt.NDArray[np.int64]) -> tuple[npt.NDArr
             back = (moments - np.timedelta64(later * _DAY_US, "us")).astype("datetime64[D]")
             of_month = (back - back.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64) + 1
             its_month = back.astype("datetime64[M]").astype(np.int64) % 12 + 1
-            on_day |= np.isin(of_month, list(cue.days)) & np.isin(its_month, list(cue.months))
-        on_day &= inside
+            named_day = np.isin(of_month, list(cue.days)) & np.isin(its_month, list(cue.months)) & inside
+            on_day = np.maximum(on_day, named_day * (SHARE_AFTER if cue.alone and later else 1.0))
     return inside.astype(np.float32), on_day.astype(np.float32)
+
+
+def _shares(after: npt.NDArray[np.bool_], cue: DateCue) -> npt.NDArray[np.float32]:
+    """What moments count: 1, and less `after` a day that alone is asked for."""
+    return np.where(after & cue.alone, np.float32(SHARE_AFTER), np.float32(1.0))
 
 
 def _is_spaced(phrase: str) -> bool:

@@ -224,6 +224,16 @@ def test_what_is_told_a_little_after_a_day_is_near_it_but_not_what_is_told_after
     assert (inside.tolist(), on_day.tolist()) == ([1, 0, 0, 0, 0], [0, 0, 0, 0, 0])
 
 
+@pytest.mark.parametrize("question", ["What did we do on 4 May 2023?", "What did we do the day before yesterday?"])
+def test_where_whatever_there_was_on_a_day_is_asked_for_the_day_goes_before_what_is_told_after_it(tables, question):
+    said = np.array([int(datetime(2023, 5, day, tzinfo=UTC).timestamp() * 1e6) for day in (3, 4, 5, 6, 7)], dtype=np.int64)
+    asked = AskedAt(int(datetime(2023, 5, 6, 12, tzinfo=UTC).timestamp() * 1e6), "")
+    alone = read_question(question, tables, participants=(), spoken=("en",), model_languages=(), asked=asked)
+    inside, on_day = nearness(alone.date, said)
+    assert inside[1] == on_day[1] == 1
+    assert on_day.tolist() == pytest.approx([0, 1, 0.8, 0.8, 0])
+
+
 def test_the_scope_s_language_decides_where_the_question_gives_no_sign(tables):
     assert read(tables, "bisiklet", spoken=("tr", "en")).foreign
     assert not read(tables, "bicycle", spoken=("en", "tr")).foreign
