@@ -144,7 +144,8 @@ def _print_links(face: Face, data: dict[str, Any]) -> None:
     for name, links in (("dangling", data["dangling"]), ("without record", data["without_record"])):
         for link in links:
             face.out.print(f"[dim]{name}  {link['layer']}  {escape(link['id'])}[/]")
-
+    if data["degraded"]:
+        face.err.print(f"[yellow]degraded[/]  {escape(', '.join(data['degraded']))}")
     if "repaired" in data:
         _print_update(face, data["repaired"])
 

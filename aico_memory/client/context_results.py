@@ -155,7 +155,7 @@ class IndexUpdate(TypedDict):
 
 
 class VerifiedLinks(TypedDict):
-    """What following the links found. `complete` False: it was cut by the limit or by time."""
+    """What following the links found. `complete` False: it was cut by the limit or by time, or `degraded` did not answer."""
 
     memories: int
     links: int
@@ -163,5 +163,6 @@ class VerifiedLinks(TypedDict):
     dangling: list[Link]
     without_record: list[Link]
     complete: bool
+    degraded: list[str]
     # What was repaired before; only where that was asked for.
     repaired: NotRequired[IndexUpdate]

@@ -84,6 +84,7 @@ def verified_shape(answer: context_pb2.VerifiedLinks) -> VerifiedLinks:
         "dangling": _links(answer.dangling),
         "without_record": _links(answer.without_record),
         "complete": answer.complete,
+        "degraded": list(answer.degraded),
     }
 
 

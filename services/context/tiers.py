@@ -106,6 +106,8 @@ class Tiers:
         self._probe = probe
         # Told while this one waits.
         self._courtesy = courtesy or Courtesy()
+        # Tiers of which an answer was awaited in vain, each once.
+        self.silent: list[str] = []
 
     def ask(self, tier: str, stage: str, message: Message, user: str = "") -> Asked:
         """Send a question; the answer is waited for by `take`."""
@@ -143,6 +145,7 @@ class Tiers:
                 wait([asked.future], timeout=max(0.0, left - spent) / 1000)
         if not asked.future.done():
             asked.given_up = True
+            self._in_vain(asked.tier)
             self._health.miss(asked.tier)
             self._watch.note(asked.stage, asked.started)
             return None
@@ -155,6 +158,7 @@ class Tiers:
         if not isinstance(error, AicoMemoryError):
             raise error
         asked.refused = error.code
+        self._in_vain(asked.tier)
         if error.code == "deadline_exceeded" and not asked.too_late:
             self._health.miss(asked.tier)
         return None
@@ -166,6 +170,10 @@ class Tiers:
         error = future.exception()
         if error is None or (isinstance(error, AicoMemoryError) and error.code not in ("deadline_exceeded", "bus_unavailable")):
             self._health.answered(asked.tier)
+
+    def _in_vain(self, tier: str) -> None:
+        if tier not in self.silent:
+            self.silent.append(tier)
 
     def _left(self) -> float:
         return self._total - self._watch.elapsed()

@@ -30,6 +30,8 @@ from services.context.tiers import Stopwatch, TierHealth, Tiers
 LAYERS = ("L0", "L1", "L2")
 # Messages of working memory of one page, of which a search looks through one and a check of links some, and memories of one.
 _MESSAGES, _PAGES, _PAGE = 500, 20, 200
+# Share of the time there is in which messages are waited for.
+_FOR_MESSAGES = 0.5
 RESTS_ON, MADE = "rests_on", "made"
 # Not all that working memory holds was looked through.
 PARTIAL = f"{WORKING}: partial"
@@ -123,6 +125,7 @@ class Unified:
             )  # fmt: skip
             found: semantic_pb2.MemoryPage | None = tiers.take(tiers.ask(SEMANTIC, "list", asked, user))
             if found is None:
+                answer.degraded.extend(tiers.silent)
                 return answer
             known = self._follow(answer, found.records, held, recorded, tiers, user, named) and known
             left -= max(1, len(found.records))
@@ -139,6 +142,7 @@ class Unified:
             context_pb2.LayerLink(layer="L0", id=_text(event_id), what=MADE, present=True) for event_id in absent
         )
         answer.complete = not after and known
+        answer.degraded.extend(tiers.silent)
         return answer
 
     def _said(self, tiers: Tiers, user: str) -> tuple[list[working_pb2.StoredMessage], bool]:
@@ -147,7 +151,8 @@ class Unified:
         before = b""
         for _ in range(_PAGES):
             asked = working_pb2.ReadMessages(user_id=user, limit=_MESSAGES, before_event_id=before)
-            page: working_pb2.MessagePage | None = tiers.take(tiers.ask(WORKING, WORKING, asked, user))
+            # Who does not answer leaves time for the others.
+            page: working_pb2.MessagePage | None = tiers.take(tiers.ask(WORKING, WORKING, asked, user), _FOR_MESSAGES)
             if page is None:
                 return said, False
             said += page.messages

@@ -1271,6 +1271,7 @@ class VerifiedLinks(_message.Message):
     DANGLING_FIELD_NUMBER: _builtins.int
     WITHOUT_RECORD_FIELD_NUMBER: _builtins.int
     COMPLETE_FIELD_NUMBER: _builtins.int
+    DEGRADED_FIELD_NUMBER: _builtins.int
     memories: _builtins.int
     links: _builtins.int
     sound: _builtins.int
@@ -1285,6 +1286,10 @@ class VerifiedLinks(_message.Message):
     def without_record(self) -> _containers.RepeatedCompositeFieldContainer[Global___LayerLink]:
         """Messages in working memory that have no record yet."""
 
+    @_builtins.property
+    def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Who did not answer in time."""
+
     def __init__(
         self,
         *,
@@ -1294,10 +1299,11 @@ class VerifiedLinks(_message.Message):
         dangling: _abc.Iterable[Global___LayerLink] | None = ...,
         without_record: _abc.Iterable[Global___LayerLink] | None = ...,
         complete: _builtins.bool = ...,
+        degraded: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "dangling", b"dangling", "links", b"links", "memories", b"memories", "sound", b"sound", "without_record", b"without_record"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "dangling", b"dangling", "degraded", b"degraded", "links", b"links", "memories", b"memories", "sound", b"sound", "without_record", b"without_record"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

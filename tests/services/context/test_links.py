@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aico_memory.client.context_shapes import unified_shape
+from aico_memory.client.context_shapes import unified_shape, verified_shape
 from aico_memory.contracts.v1 import behavioral_pb2, context_pb2, envelope_pb2, semantic_pb2, working_pb2
 from aico_memory.domain.memory import STATUSES
 from aico_memory.errors import InvalidMessage, NotFound
@@ -110,7 +110,7 @@ def test_links_are_followed_and_what_leads_nowhere_is_named(handlers: ContextHan
     unrecorded = tiers.say("Not taken up yet", turn=True, recorded=False)
     lost = uuid.UUID(int=77)
     found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
-    assert (found.memories, found.links, found.sound, found.complete) == (1, 1, 1, True)
+    assert (found.memories, found.links, found.sound, found.complete, list(found.degraded)) == (1, 1, 1, True, [])
     assert [one.id for one in found.without_record] == [str(unrecorded)]
     item = semantic_pb2.MemoryRecord(memory_id=str(uuid.UUID(int=9)), kind="fact")
     item.sources.add(event_id=sound.bytes)
@@ -130,8 +130,19 @@ def test_links_that_nobody_answers_for_are_neither_sound_nor_dangling(
     link.answers[semantic_pb2.ListMemories] = lambda message, user: semantic_pb2.MemoryPage(records=[item])
     link.answers[semantic_pb2.GetMemory] = None
     found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
-    assert (found.links, found.sound, found.complete) == (1, 0, False)
+    assert (found.links, found.sound, found.complete, list(found.degraded)) == (1, 0, False, ["semantic"])
     assert not found.dangling and not found.without_record
+
+
+@pytest.mark.parametrize(("stopped", "named"), [(working_pb2.ReadMessages, "working"), (semantic_pb2.ListMemories, "semantic")])
+def test_a_check_of_links_names_who_did_not_answer(
+    handlers: ContextHandlers, tiers: Held, link: TwinLink, stopped: Any, named: str
+) -> None:
+    tiers.say("I like green tea", turn=True)
+    link.answers[stopped] = None
+    found = ask(handlers, context_pb2.VerifyLinksRequest(user_id=USER))
+    assert (found.complete, list(found.degraded)) == (False, [named])
+    assert verified_shape(found)["degraded"] == [named]
 
 
 def test_a_message_whose_record_was_deleted_is_found_in_no_layer(handlers: ContextHandlers, tiers: Held) -> None:
