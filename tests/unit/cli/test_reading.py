@@ -44,7 +44,15 @@ class Recorded:
 
     def verify_links(self, user: str, limit: int, repair: bool, group_id: str | None, project_id: str | None) -> dict[str, Any]:
         self.asked["verify-links"] = {"group_id": group_id, "project_id": project_id}
-        found = {"memories": 1, "links": 1, "sound": 0, "dangling": [LINK], "without_record": [], "complete": False}
+        found = {
+            "memories": 1,
+            "links": 1,
+            "sound": 0,
+            "dangling": [LINK],
+            "without_record": [],
+            "degraded": [],
+            "complete": False,
+        }
         return {**found, "repaired": UPDATED} if repair else found
 
     def update_index(self, user: str, memory_ids: Sequence[str], **more: Any) -> dict[str, Any]:
