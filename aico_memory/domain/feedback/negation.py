@@ -19,6 +19,10 @@ Of the lists, `faults` are wrong or too much by themselves, `excess` is "too", a
 said (a further negation, where neither space nor comma parts it): a clause in which one is left complains of something
 else than what it denies. `or` goes on with `degrees` and `faults` under one negation, `after` is "too" behind them, and
 `fine` says that all is well, and so as much as the denial beside it ("not too short, just right").
+
+The reverse is praise that a complaint negates: "that answered my question" is spelled much as "that didn't answer my
+question". A clause that says words of `praise`, and beside them nothing but words of `before` and `behind`, is left out as
+well; no negation is among these.
 """
 
 from __future__ import annotations
@@ -26,9 +30,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
-from aico_memory.domain.feedback.clauses import Cutting, cutting_of, spoken, texts_of
+from aico_memory.domain.feedback.clauses import Clause, Cutting, cutting_of, spoken, texts_of
 
 # The key of a language's file.
 RULE: Final = "negation"
@@ -38,6 +43,12 @@ _MOST_BETWEEN: Final = 6
 # What complains: where one of them is left in a clause, it complains of something else than what is denied.
 _COMPLAINING: Final = ("excess", "faults", "also")
 _FINE: Final = "fine"
+# Praise, and what may stand before and behind it, as often as this at most.
+_PRAISE, _BEFORE, _BEHIND = "praise", "before", "behind"
+_MOST_BEFORE: Final = 6
+_MOST_BEHIND: Final = 4
+# What ends a clause but for a joint.
+_STOP: Final = re.compile(r"[^\w\s]\s*$")
 # Words beside what says that all is well (letters where they are not spaced): "a great answer has sources" says more.
 _MOST_BESIDE: Final = 3
 _KEYS: Final = frozenset({"unspaced", "words", "denials", "stays", "joints", "linked", "requests"})
@@ -56,22 +67,37 @@ class Negation:
     fine: re.Pattern[str] | None
     # Anywhere in the text: something is asked for, nothing is denied ("not too long, please").
     requests: re.Pattern[str] | None
+    # What a clause may say as a whole that is praise, and nothing else.
+    praise: re.Pattern[str] | None
     cutting: Cutting
 
     def left(self, text: str) -> str:
-        """What is left of a text without the clauses that deny a complaint; the text itself where none does."""
+        """What is left of a text without the clauses that deny a complaint or praise; the text itself where none does."""
         if self.requests is not None and self.requests.search(self._said(text)):
             return text
         clauses = self.cutting.clauses(text)
-        kept = [clause for clause in clauses if clause.asks or self._beside(self.denials, clause.text) is None]
+        kept = [
+            clause for clause, after in zip_longest(clauses, clauses[1:])
+            if clause.asks or not (self._praises(clause, after) or self._beside(self.denials, clause.text) is not None)
+        ]  # fmt: skip
         if len(kept) == len(clauses):
             return text
         # What goes with a denial says as much as it does: what is "not too short" is "just right".
         return "".join(clause.text for clause in kept if clause.asks or not self._is_fine(clause.text)).strip()
 
+    def _praises(self, clause: Clause, after: Clause | None) -> bool:
+        """Whether it is praise as a whole; a few words that a joint alone parts from it may turn it ("works still not")."""
+        if self.praise is None or not self.praise.fullmatch(self._said(clause.text)):
+            return False
+        return after is None or _STOP.search(clause.text) is not None or self._size(after.text) >= _MOST_BESIDE
+
+    def _size(self, text: str) -> int:
+        """Words; letters where they are not spaced."""
+        return len(text if self.cutting.unspaced is not None else text.split())
+
     def _is_fine(self, clause: str) -> bool:
         beside = None if self.fine is None else self._beside(self.fine, clause)
-        return beside is not None and len(beside if self.cutting.unspaced is not None else beside.split()) <= _MOST_BESIDE
+        return beside is not None and self._size(beside) <= _MOST_BESIDE
 
     def _beside(self, wanted: re.Pattern[str], clause: str) -> str | None:
         """What a clause says beside what is wanted; None where it does not say that, or complains."""
@@ -111,8 +137,17 @@ def negation_of(content: Mapping[str, object]) -> Negation | None:
         complaining=_pattern(complaining, spaced),
         fine=_pattern([lists[_FINE]], spaced) if _FINE in lists else None,
         requests=_pattern([_any_of(requests, spaced)], spaced) if requests else None,
+        praise=_whole(lists, spaced),
         cutting=cutting_of(part, RULE),
     )
+
+
+def _whole(lists: Mapping[str, str], spaced: bool) -> re.Pattern[str] | None:
+    if _PRAISE not in lists:
+        return None
+    gap, never = " " if spaced else "", "(?!)"
+    before, behind = lists.get(_BEFORE, never), lists.get(_BEHIND, never)
+    return re.compile(rf"(?:{before}{gap}){{0,{_MOST_BEFORE}}}{lists[_PRAISE]}(?:{gap}{behind}){{0,{_MOST_BEHIND}}}")
 
 
 def _any_of(texts: Iterable[str], spaced: bool) -> str:

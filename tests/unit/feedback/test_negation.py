@@ -215,3 +215,31 @@ def test_the_rules_leave_what_is_taught_as_a_complaint(home):
     cut = [one.text for one in phrases if one.category != NONE and rules[one.language].left(one.text) != one.text]
     # "…, sorun değil": of it the complaint is left.
     assert len(cut) <= 1
+
+
+PRAISE = {
+    "words": {**ENGLISH["words"], "before": ["that", "exactly"], "praise": ["what I asked", "helped"], "behind": ["a lot"]}
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("That helped a lot!", ""), ("exactly what I asked.", ""), ("Helped.", ""), ("Helped, exactly what I asked", ""),
+        ("Not exactly what I asked.",) * 2, ("That helped?",) * 2, ("That helped nobody.",) * 2, ("That exactly",) * 2,
+        ("That helped but not much, no", "but not much, no"), ("That helped but no",) * 2, ("That helped, but no", "but no"),
+        ("That helped, please",) * 2,
+    ],
+)  # fmt: skip
+def test_a_clause_of_praise_and_nothing_else_says_nothing_against_the_answer(text, kept):
+    assert left(text, {**ENGLISH, **PRAISE}) == kept
+
+
+def test_praise_that_a_complaint_negates_is_none_in_each_language_and_the_complaint_stays(shipped, home):
+    rules = load_negations(home)
+    content = yaml.safe_load((Path(__file__).parent / "praised.yaml").read_text(encoding="utf-8"))
+    assert set(content) == set(rules)
+    for language, part in content.items():
+        praised = part["praised"].splitlines()
+        assert [text for text in praised if shipped.sort(text, language).category != NONE] == []
+        assert [text for text in part["complaint"].splitlines() if rules[language].left(text) != text] == []
