@@ -15,7 +15,6 @@ from aico_memory.cli.face import face_of
 from aico_memory.cli.files import Force, require_free
 from aico_memory.cli.memory import User
 from aico_memory.client.paging import MAX_LISTED
-from aico_memory.domain.behavioral.dimensions import DIMENSIONS
 from aico_memory.errors import InvalidMessage
 from aico_memory.vault.permissions import replace_private
 
@@ -207,11 +206,13 @@ def skill_put(
     topic: Annotated[
         list[str] | None, typer.Option(help="A phrase; it applies to messages that are about such things; repeatable.")
     ] = None,
-    style: Annotated[list[str] | None, typer.Option(help="dimension=value from 0 to 1; repeatable, others 0.5.")] = None,
+    style: Annotated[
+        list[str] | None, typer.Option(help="dimension=value from 0 to 1; repeatable, others neutral, or as before.")
+    ] = None,
 ) -> None:
     """Create a skill of a user's own."""
     face = face_of(context)
-    named = dict.fromkeys(DIMENSIONS, 0.5) | dict(_stated(value) for value in style) if style else None
+    named = dict(_stated(value) for value in style) if style else None
     with face.client() as client:
         found = client.put_skill(
             user, template, name=name, skill_id=skill_id, intents=intent or (), sentiments=sentiment or (),

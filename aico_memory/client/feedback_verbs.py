@@ -127,7 +127,8 @@ class FeedbackVerbs:
         """Change what one feedback event says; what is None stays, and an empty reason or text takes it away.
 
         What was learned is then what it would be had it said so from the start; reason and text move preferences anew in
-        the next nightly batch. Without consent reason and text can be taken away; for anything else the status says so.
+        the next nightly batch. A thumb that is made neutral teaches nothing: its status is `unchanged`, as that of any neutral
+        one. Without consent reason and text can be taken away; for anything else the status says so.
         Raises NotFound, InvalidReward, InvalidFeedback.
         """
         with judging():

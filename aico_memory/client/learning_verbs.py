@@ -22,7 +22,6 @@ from aico_memory.client.validation import (
     optional_text,
 )
 from aico_memory.contracts.v1 import behavioral_pb2
-from aico_memory.domain.behavioral.dimensions import vector_of
 from aico_memory.errors import InvalidMessage
 
 # The nightly batch reads everybody's thumbs.
@@ -164,8 +163,8 @@ class LearningVerbs(SelectionVerbs):
         other conditions the nearest one counts by degrees; alone it makes the skill apply where it is near. Where the
         embedding model does not speak the language of one of both, by the share of the topic's words that the message has.
         A `skill_id` may be chosen; one that was given and that the user does not have raises SkillNotFound.
-        A new version without a name, or without any condition, keeps those of the version before. `dimensions` by name, all
-        of them; None: those of the version before, else neutral.
+        A new version without a name, or without any condition, keeps those of the version before. `dimensions`: values 0..1
+        by name; those that are not named stay as in the version before, else neutral (0.5).
         """
         user = self._session.user(user_id)
         command = behavioral_pb2.PutSkill(
@@ -177,7 +176,7 @@ class LearningVerbs(SelectionVerbs):
             sentiments=checked_names(sentiments, "sentiments"),
             times_of_day=checked_names(times_of_day, "times_of_day"),
             topics=checked_names(topics, "topics"),
-            dimensions=vector_of(_checked_style(dimensions)) if dimensions is not None else (),
+            style=_checked_style(dimensions) if dimensions is not None else {},
         )
         return skill_shape(await self._session.command(command, user))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from aico_memory.contracts.envelope import Event
 from aico_memory.contracts.v1 import behavioral_pb2
-from aico_memory.domain.behavioral.dimensions import NEUTRAL, Vector, checked_vector, pull
+from aico_memory.domain.behavioral.dimensions import NEUTRAL, Vector, checked_vector, pull, with_style
 from aico_memory.domain.behavioral.records import NO_CONSENT, Evolution, UserSkill
 from aico_memory.domain.behavioral.situation import checked_time_of_day, label
 from aico_memory.domain.behavioral.skill import Catalogue, Skill, SkillType, Trigger
@@ -101,7 +101,8 @@ def put(
 ) -> UserSkill:  # fmt: skip
     """Create a skill, or a new version of one; the version before stays for undo. InvalidMessage names what is wrong.
 
-    A version that says no style goes on with that of the one before. What was put aside stays aside, and a proposal stays
+    A version that says no style goes on with that of the one before, as far as it is learned; of one that says some
+    dimensions the others stay where they are by then. What was put aside stays aside, and a proposal stays
     one, with what speaks for it: other words accept nothing.
     """
     message: behavioral_pb2.PutSkill = event.message
@@ -119,13 +120,19 @@ def put(
     words = _words(message, skill_id, known)
     if before is not None and before.status == PROPOSED:
         words = known | words
-    if message.dimensions or before is None:
-        dimensions = checked_vector(list(message.dimensions)) if message.dimensions else NEUTRAL
+    if message.dimensions or message.style or before is None:
+        dimensions = _style(message, NEUTRAL if before is None else before.dimensions)
         return renewed(rows, user, skill_id, before, words, dimensions, sealer, at_us)
     record = renewed(rows, user, skill_id, before, words, before.dimensions, sealer, at_us, before.given)
     old, new = float(before.version), float(record.version)
     rows.add_evolution(Evolution(user, event.event_id, 0, GOES_ON, skill_id, at_us, old, new))
     return record
+
+
+def _style(message: behavioral_pb2.PutSkill, before: Vector) -> Vector:
+    if message.dimensions and message.style:
+        raise InvalidMessage("The skill says its style twice", "Give `dimensions` or `style`, not both.")
+    return checked_vector(list(message.dimensions)) if message.dimensions else with_style(before, message.style)
 
 
 def revert(rows: BehavioralRows, user: str, skill_id: str, sealer: Sealer, at_us: int) -> UserSkill:
@@ -180,7 +187,7 @@ def change_status(rows: BehavioralRows, user: str, skill_id: str, action: str, a
     if action not in {"accept", "archive", "restore"}:
         raise InvalidMessage(f"action is {action!r}", "Give accept, archive, restore, revert or delete.")
     if action == "restore" and found.status != ARCHIVED:
-        raise InvalidMessage(f"{skill_id} is {found.status}, not archived", "A proposed skill is accepted.")
+        raise InvalidMessage(f"{skill_id} is {found.status}, not archived", "Only what was archived comes back by `restore`.")
     if action == "restore":
         status = before_archiving(rows.evolution_of(user), skill_id)
     else:

@@ -1429,6 +1429,26 @@ class PutSkill(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class StyleEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     USER_ID_FIELD_NUMBER: _builtins.int
     SKILL_ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
@@ -1438,6 +1458,7 @@ class PutSkill(_message.Message):
     SENTIMENTS_FIELD_NUMBER: _builtins.int
     TOPICS_FIELD_NUMBER: _builtins.int
     DIMENSIONS_FIELD_NUMBER: _builtins.int
+    STYLE_FIELD_NUMBER: _builtins.int
     user_id: _builtins.str
     skill_id: _builtins.str
     """Empty: a new one, named by the event."""
@@ -1461,6 +1482,10 @@ class PutSkill(_message.Message):
     def dimensions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """Sixteen, or none: those of the version before, else neutral."""
 
+    @_builtins.property
+    def style(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """Instead, 0..1 by the names of dimensions: the others stay as in the version before, else neutral."""
+
     def __init__(
         self,
         *,
@@ -1473,10 +1498,11 @@ class PutSkill(_message.Message):
         sentiments: _abc.Iterable[_builtins.str] | None = ...,
         topics: _abc.Iterable[_builtins.str] | None = ...,
         dimensions: _abc.Iterable[_builtins.float] | None = ...,
+        style: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dimensions", b"dimensions", "intents", b"intents", "name", b"name", "sentiments", b"sentiments", "skill_id", b"skill_id", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dimensions", b"dimensions", "intents", b"intents", "name", b"name", "sentiments", b"sentiments", "skill_id", b"skill_id", "style", b"style", "template", b"template", "times_of_day", b"times_of_day", "topics", b"topics", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -49,6 +49,11 @@ def vector_of(named: Mapping[str, float]) -> Vector:
     return checked_vector([named.get(name, NEUTRAL_VALUE) for name in DIMENSIONS])
 
 
+def with_style(vector: Vector, named: Mapping[str, float]) -> Vector:
+    """The vector with other values of the dimensions that are named; InvalidMessage names what is wrong."""
+    return vector_of(dict(zip(DIMENSIONS, vector, strict=True)) | dict(named))
+
+
 def checked_vector(values: Sequence[float]) -> Vector:
     """The values as a vector; InvalidMessage unless there are sixteen, each within 0..1."""
     if len(values) != len(DIMENSIONS):

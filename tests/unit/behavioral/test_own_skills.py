@@ -291,8 +291,9 @@ def test_only_what_was_put_aside_is_restored_and_a_refused_change_is_not_in_the_
         event = worker.event(behavioral_pb2.ChangeSkill(user_id="ann", skill_id=made.skill_id, action=action))
         return [found for _, found in worker.apply(event) if isinstance(found, bus_pb2.AuditEvent)]
 
-    with pytest.raises(InvalidMessage, match="not archived"):
+    with pytest.raises(InvalidMessage, match="not archived") as refused:
         change(worker, made.skill_id, "restore")
+    assert "Only what was archived" in refused.value.mend
     assert audited("restore") == audited("explode") == []
     assert len(audited("archive")) == 1
     assert change(worker, made.skill_id, "restore").status == "accepted"

@@ -193,3 +193,30 @@ def test_whatever_became_of_own_skills_what_else_is_undone_leaves_all_that_was_l
     before = learned(worker)
     something_else_is_undone(worker)
     assert learned(worker) == before
+
+
+def test_a_style_may_name_some_dimensions_and_the_others_stay(worker):
+    made = own_skill(worker, style={"verbosity": 0.1})
+    assert (made.style["verbosity"], made.style["formality"]) == (0.1, 0.5)
+    second = own_skill(worker, made.skill_id, style={"formality": 0.9})
+    assert (second.version, second.style["verbosity"], second.style["formality"]) == (2, 0.1, 0.9)
+    third = own_skill(worker, made.skill_id, template="Answer in verse.")
+    assert (third.style["verbosity"], third.style["formality"]) == (0.1, 0.9)
+    event = behavioral_pb2.ChangeSkill(user_id="ann", skill_id=made.skill_id, action="revert")
+    back = worker.publish(event)
+    assert (back.style["verbosity"], back.style["formality"]) == (0.1, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"style": {"wit": 0.5}}, "wit"),
+        ({"style": {"verbosity": 1.5}}, "verbosity"),
+        ({"style": {"verbosity": float("nan")}}, "verbosity"),
+        ({"style": {"verbosity": 0.5}, "dimensions": [0.5] * 16}, "twice"),
+    ],
+)
+def test_a_style_that_is_none_makes_no_skill(worker, wrong, told):
+    with pytest.raises(InvalidMessage, match=told):
+        own_skill(worker, **wrong)
+    assert not [one for one in worker.ask(behavioral_pb2.SkillsRequest(user_id="ann")).skills if one.type == "user_created"]
