@@ -100,6 +100,8 @@ def delete(
 ) -> None:
     """Delete outcomes and what the profile learned from them."""
     face = face_of(context)
+    if bool(ids) == everything:
+        raise InvalidMessage("Say which outcomes", "Give ids or --all, not both.")
     with face.client() as client:
         found = client.delete_outcomes(user, ids or (), everything)
     face.show(found, face.fields)

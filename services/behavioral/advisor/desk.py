@@ -110,7 +110,9 @@ class Desk:
             return
         self._file_is_old = False
         with self._store.reading() as rows:
-            insights = rows.insights()
+            self._show(rows.insights())
+
+    def _show(self, insights: Sequence[Insight]) -> None:
         if not insights and not self._file.exists():
             return
         try:
@@ -177,6 +179,8 @@ class Desk:
 
     def _curate(self, transaction: ConsumerTransaction, rows: BehavioralRows, event: Event) -> Message:
         found = self._curate_all(rows, event.occurred_us)
+        # Whoever is told where the file is finds it there; written once more when all this stands.
+        self._show(found)
         return insights_page(found, str(self._file), self._settings.k)
 
     def _curate_all(self, rows: BehavioralRows, at_us: int) -> Sequence[Insight]:
@@ -188,4 +192,5 @@ class Desk:
         found = review(rows, insight_id, action)
         emit(transaction, event, audit(event, "insight_reviewed", {"insight": insight_id, "action": action}), "audit")
         self._file_is_old = True
+        self._show(rows.insights())
         return insight_message(found)

@@ -124,3 +124,17 @@ def test_insights_of_a_status_that_is_none_are_refused(advisor):
     assert advisor.ask(outcomes_pb2.InsightsRequest(status="rejected")).insights == []
     with pytest.raises(InvalidMessage, match="foo"):
         advisor.ask(outcomes_pb2.InsightsRequest(status="foo"))
+
+
+def test_whoever_is_told_where_the_file_stands_finds_it_there(advisor, tmp_path):
+    people(advisor, 5)
+    file = tmp_path / "insights" / "suggestions.md"
+    event = advisor.event(outcomes_pb2.CurateInsights(), user="")
+    with advisor.store.state.transaction() as transaction:
+        advisor.handlers.apply(transaction, event)
+        assert "add_habit" in file.read_text()
+    insight_id = advisor.ask(outcomes_pb2.InsightsRequest(), user="").insights[0].insight_id
+    event = advisor.event(outcomes_pb2.ReviewInsight(insight_id=insight_id, action="promote"), user="")
+    with advisor.store.state.transaction() as transaction:
+        advisor.handlers.apply(transaction, event)
+        assert f"[x] `{insight_id}`" in file.read_text()
