@@ -143,7 +143,7 @@ class SuggestionAdvice(TypedDict):
     # yes | caution | no
     verdict: str
     reasons: list[AdviceReason]
-    # Of the type, and of this value alone (None where none was named).
+    # Of the type, and of this value alone, whose name then stands under `type` (None where none was named).
     acceptance: Acceptance | None
     value_acceptance: Acceptance | None
     similar: list[OutcomeEntry]

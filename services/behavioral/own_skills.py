@@ -115,7 +115,8 @@ def put(
         # An id that only the system gives: nobody means a new skill by it.
         raise SkillNotFound(f"This user has no skill {skill_id!r} of their own")
     if before is None and (count := len(current(rows, user))) >= limit:
-        raise InvalidMessage(f"There are {count} skills of this user's own already", f"{limit} are allowed.")
+        mend = f"Delete one first: {limit} are allowed, those put aside among them."
+        raise InvalidMessage(f"There are {count} skills of this user's own already", mend)
     known = opened_words(skill_id, before.version, before.sealed_definition, sealer) if before else {}
     words = _words(message, skill_id, known)
     if before is not None and before.status == PROPOSED:

@@ -126,7 +126,7 @@ def as_text(result: dict[str, Any]) -> str:
         at = "  ".join(f"{step}: {value:.3f}" for step, value in row["at"].items())
         lines.append(
             f"  {row['algorithm']:<36} first {row['first'] or 'never'!s:>5} [{low}, {high}]   {at}   "
-            f"51+: {row['steady']:.3f} ± {row['steady_interval']:.3f}"
+            f"{row['steady_from']}+: {row['steady']:.3f} ± {row['steady_interval']:.3f}"
         )
     lines.append("\nbars")
     lines += [

@@ -77,7 +77,7 @@ def check_feedback(reward: int, reason: str) -> None:
     if reward not in REWARDS:
         raise InvalidReward(f"The reward is {reward}")
     if reason and reason not in REASONS:
-        raise InvalidFeedback(f"The reason {reason!r} is not known", f"Give one of {', '.join(REASONS)}, or none.")
+        raise InvalidFeedback(f"The reason {reason!r} is not known", f"Give one of {', '.join(REASONS)}, or leave it out.")
 
 
 def step_confidence(confidence: float, uses: int, reward: int, figures: LearningFigures) -> float:

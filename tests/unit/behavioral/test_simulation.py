@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aico_memory.bench.behavior.baselines import BestFixed, LinUcb, RandomChoice, ThompsonCells, play
-from aico_memory.bench.behavior.report import bars_of, earliest_latest, first_reached, interval, row_of
+from aico_memory.bench.behavior.report import as_json, as_text, bars_of, earliest_latest, first_reached, interval, row_of
 from aico_memory.bench.behavior.run import BASELINES, COLD, FIXED, LEARNED, Outcome, Plan, run
 from aico_memory.bench.behavior.worlds import WORLDS, draw_world, load_worlds
 from aico_memory.domain.behavioral.trigger import TriggerWeights
@@ -121,3 +121,10 @@ def test_the_real_code_learns_a_taste_that_is_plain():
                 algorithms=("random", COLD))  # fmt: skip
     chance, ours = run(plan, lambda _: None)
     assert ours.reached[:, 25:].mean() > chance.reached[:, 25:].mean() + 0.05
+
+
+@pytest.mark.parametrize(("interactions", "told"), [(40, " 1+: 0.500"), (60, " 51+: 0.500")])
+def test_what_is_shown_says_from_which_interaction_the_mean_is(interactions, told):
+    row = row_of(Outcome("balanced", 1.0, COLD, np.full((3, interactions), 0.5), 0.81))
+    plan = Plan(users=3, seeds=1, interactions=interactions)
+    assert told in as_text(as_json(None, plan, [row], []))
