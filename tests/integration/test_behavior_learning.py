@@ -153,3 +153,32 @@ def test_a_skill_is_applied_to_a_system_prompt_and_consent_is_shown(deployment: 
         with pytest.raises(InvalidFeedback) as refusal:
             client.feedback(user, "answer", "concise_response", 1, reason="boring")
         assert refusal.value.code == "validation_error"
+
+
+def test_answers_stand_beside_selections_lists_go_on_and_a_policy_is_judged_before_it_is_used(deployment: Deployment) -> None:
+    user = f"listed-{uuid.uuid4()}"
+    with deployment.client() as client:
+        client.set_consent(user, behavioral=True)
+        teach(client, user, "concise_response", 5)
+        names = [f"{user}-{turn}" for turn in reversed(range(5))]
+        assert client.record_response(user, names[0], "The moon is 384,400 km away.") == "recorded"
+        with pytest.raises(NotFound):
+            client.record_response("somebody-else", names[0], "Nothing of mine.")
+        first = client.selection_list(user, 2)
+        then = client.selection_list(user, after=first[-1]["request_id"])
+        assert [one["request_id"] for one in first + then] == names
+        assert (first[0]["response"], then[0]["response"]) == ("The moon is 384,400 km away.", "")
+        thumbs = client.feedback_list(user, 2)
+        thumbs += client.feedback_list(user, after=thumbs[-1]["event_id"])
+        assert [one["request_id"] for one in thumbs] == names
+        with pytest.raises(NotFound):
+            client.selection_list(user, after="never-asked")
+        in_use = client.policies()
+        judged = client.evaluate_policy("hybrid-40-30-30")
+        assert (judged["in_use"]["policy"], judged["candidate"]["policy"]) == ("hierarchical-thompson", "hybrid-40-30-30")
+        assert judged["decisions"] >= 5 and judged["changes"] == ["policy: hierarchical-thompson → hybrid-40-30-30"]
+        assert client.policies() == in_use, "nothing is used by being judged"
+        with pytest.raises(InvalidMessage):
+            client.evaluate_policy("nobody's")
+    listed = deployment.ok("feedback-list", "--user", user, "--limit", "2", "--after", thumbs[0]["event_id"], "--json").json
+    assert [one["event_id"] for one in listed] == [one["event_id"] for one in thumbs[1:3]]
