@@ -8,9 +8,9 @@ from typing import Any
 
 from aico_memory.domain.formation.observe import Signals
 
-_EXPRESSIONS = ("system", "injection", "correction", "decision", "preference", "fact")
+_EXPRESSIONS = ("system", "injection", "machine", "correction", "decision", "preference", "fact")
 # Looked for in texts that are told in another spelling on purpose.
-_TRICKS = frozenset({"system", "injection"})
+_TRICKS = frozenset({"system", "injection", "machine"})
 _WORDS = ("urgency", "profanity", "positive", "negative", "negations")
 
 

@@ -33,7 +33,6 @@ from services.semantic.proving import Proving
 from services.semantic.saying import Said
 from services.semantic.stated import keep_stated, stated
 
-INJECTION = "prompt_injection"
 # Neither raised nor lowered: what raises encoding (novelty, feeling) has channels of its own.
 _BOOST = 1.0
 
@@ -269,9 +268,8 @@ class Gating:
         outright = part.fact.explicit or part.fact.confidence_base >= self._model.confidence.explicit
         limited = fast and not (known or outright or part.fact.act in CLOSING or part.fact.act == "correct")
         usage = reads.usage(part.scope, part.session_id, part.received_at_us)
-        injected = INJECTION in formed.filtered
         paused = bool(reads.paused_us(part.owner))
-        return admit(policy, part.fact.kind, part.confidence, evidence, usage, limited, injected, paused)
+        return admit(policy, part.fact.kind, part.confidence, evidence, usage, limited, formed.orders, paused)
 
     def _standing(
         self,

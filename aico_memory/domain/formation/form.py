@@ -12,14 +12,15 @@ from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.instructing import instructed
 from aico_memory.domain.formation.language_choice import choose_grammar
-from aico_memory.domain.formation.observe import classes_of, density_of, emotion_of, filters_of, stopping
+from aico_memory.domain.formation.observe import classes_of, density_of, emotion_of, filters_of, speaks_of_the_machine, stopping
 from aico_memory.domain.formation.statements import read_statements
 from aico_memory.domain.formation.wording import readable, squeeze, with_stops
 
-# A message that tries to give orders may tell facts, but never binding ones.
+# A message that tries to give orders, or speaks of the machine that is to follow them, may tell facts, but never binding ones.
 BINDING_KINDS = frozenset({"constraint", "preference", "procedure"})
 # Feeling this strong makes a message go the fast path at once.
 STRONG_AROUSAL = 0.8
+UNBOUND = "the machine itself is spoken of: nothing binds"
 HELD_BACK = "no item is made of what a filter holds back"
 _NO_NAMES = Gazetteer({}, frozenset())
 _PRONOUNS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Ee]r|[Ss]ie)\b(?= \w)")
@@ -43,6 +44,7 @@ def form(
     """
     filtered = filters_of(text, tables.signals, tables.observe)
     stopped = stopping(text, filtered, tables.observe)
+    orders = "prompt_injection" in filtered or speaks_of_the_machine(text, tables.signals)
     text, recent = readable(text), [readable(one) for one in recent]
     grammar = choose_grammar(text, recent, tables, language)
     code = grammar.code if grammar else language
@@ -52,20 +54,21 @@ def form(
     facts: tuple[FormedFact, ...] = ()
     plans: tuple[FormedFact, ...] = ()
     trace = [f"filter {name}" for name in filtered] + [f"class {name} {score:.2f}" for name, score in classes]
+    trace += [UNBOUND] if orders and "prompt_injection" not in filtered else []
     strong = emotion.arousal >= STRONG_AROUSAL
     resolved = squeeze(text[:500])
     if stopped:
         trace.append(f"{HELD_BACK}: {', '.join(stopped)}")
     elif grammar is not None and role == "user":
         # Who tries a trick gives no orders.
-        asked, told = ((), text) if "prompt_injection" in filtered else instructed(text, grammar, said_at_us)
+        asked, told = ((), text) if orders else instructed(text, grammar, said_at_us)
         read = read_statements(told, grammar, tables, said_at_us, zone, recent)
         apart = told_apart(read.facts, grammar.tellings, grammar.relations, told, said_at_us)
         # "The fridge is here" says that there is one, and nothing of it.
         telling = [fact for fact in (*asked, *apart) if fact.value or fact.act != "assert"]
-        facts = tuple(_finished(fact, entities, filtered, told) for fact in telling)
+        facts = tuple(_finished(fact, entities, orders, told) for fact in telling)
         trace += [f"standing instruction: {fact.value[:80]}" for fact in asked]
-        plans = tuple(_finished(fact, entities, filtered, told) for fact in read.plans)
+        plans = tuple(_finished(fact, entities, orders, told) for fact in read.plans)
         strong = strong or read.strong or bool(facts)
         trace += read.trace
         if read.last_party is not None and read.last_party.name:
@@ -86,11 +89,12 @@ def form(
         resolved_text=resolved,
         language=code,
         strong=strong,
+        orders=orders,
         trace=tuple(trace),
     )
 
 
-def _finished(fact: FormedFact, entities: tuple[str, ...], filtered: Sequence[str], told: str) -> FormedFact:
+def _finished(fact: FormedFact, entities: tuple[str, ...], orders: bool, told: str) -> FormedFact:
     """With its entities, its value as it was said; what is binding becomes a plain fact where the message smells of a trick."""
-    kind = "fact" if "prompt_injection" in filtered and fact.kind in BINDING_KINDS else fact.kind
+    kind = "fact" if orders and fact.kind in BINDING_KINDS else fact.kind
     return replace(fact, value=with_stops(fact.value, told), entities=entities, kind=kind, excerpt=fact.excerpt[:300])

@@ -64,4 +64,6 @@ class Formed:
     language: str = ""
     # Goes the fast path at once.
     strong: bool = False
+    # It tries to give orders, or speaks of the machine that is to follow them.
+    orders: bool = False
     trace: tuple[str, ...] = ()

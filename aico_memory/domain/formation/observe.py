@@ -39,6 +39,7 @@ class Signals:
 
     system: tuple[re.Pattern[str], ...] = ()
     injection: tuple[re.Pattern[str], ...] = ()
+    machine: tuple[re.Pattern[str], ...] = ()
     correction: tuple[re.Pattern[str], ...] = ()
     decision: tuple[re.Pattern[str], ...] = ()
     preference: tuple[re.Pattern[str], ...] = ()
@@ -82,6 +83,15 @@ def filters_of(text: str, signals: Mapping[str, Signals], figures: ObserveSettin
     if len(_EMOJI.findall(plain)) > figures.most_emoji:
         found.append("emoji")
     return tuple(found)
+
+
+def speaks_of_the_machine(text: str, signals: Mapping[str, Signals]) -> bool:
+    """Whether the machine itself is spoken of, its rules, its makers or what it is.
+
+    What a trick says in ever new words; no filter, since it may tell facts beside it.
+    """
+    seen = unmasked(even(readable(text)))
+    return any(mark.search(part) for part in seen for one in signals.values() for mark in one.machine)
 
 
 def _length_is_fit(text: str, figures: ObserveSettings) -> bool:
