@@ -22,7 +22,7 @@ from aico_memory.domain.memory import OPEN, Evidence, Evolution, Scope
 from aico_memory.domain.recall.answer import RecallFigures, recalled
 from aico_memory.domain.recall.deciding import Answer, Reader, answer_of
 from aico_memory.domain.recall.excerpt import excerpt_around
-from aico_memory.domain.recall.from_items import corrected_of, held_of
+from aico_memory.domain.recall.from_items import corrected_of, held_of, taken_back_of
 from aico_memory.domain.recall.groups import Recalled
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.one_person import by_any_name, told_as_one
@@ -105,7 +105,8 @@ class Recalling:
         said = self._readable([one for one in found if one.said_at_us <= known_us], items, known_us)
         # The reader knows nobody by two names: of them the rules tell.
         reader = self._reader if all(one is question for one in by_names.values()) else None
-        ever = [*held, *corrected_of(items, histories, known_us, names)]
+        never = corrected_of(items, histories, known_us, names) + taken_back_of(items, known_us, names)
+        ever = [*held, *never]
         answer, missing = self._answer(facts, said, ever, question, grammar, as_of_us, reader)
         result = context_pb2.RecallResult(language=grammar.code, degraded=dict.fromkeys([*likeness.degraded, *missing]))
         self._tell(result, _once(answer.facts), {known.memory.memory_id: known for known in items}, known_us)

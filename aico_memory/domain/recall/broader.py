@@ -38,6 +38,9 @@ def falls_back(predicate: str, question: Question, tables: FormationTables) -> t
     at_work = asks_for_work(question, predicate, tables) or (
         question.language == "tr" and _AT_WORK.search(lower_in(question.text, "tr"))
     )
+    if predicate == "location" and question.asks != "where":
+        # "What floor?", "what is the room called?": not the city that one lives in.
+        return ()
     return () if known is None or at_work else known.falls_back
 
 

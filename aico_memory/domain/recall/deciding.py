@@ -17,7 +17,7 @@ from aico_memory.domain.recall.mirrored import Mirrored, Utterance
 from aico_memory.domain.recall.question import Question, moment_of
 from aico_memory.domain.recall.reading.ending import interval_of, with_end
 from aico_memory.domain.recall.reading.marks import CORRECTS
-from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, asks_of, passage_of
+from aico_memory.domain.recall.reading.passage import ACT, ASKED, SHARED, Passage, Ruled, asks_of, passage_of
 from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
 from aico_memory.domain.recall.reading.pool import worth_reading
 from aico_memory.domain.recall.reading.trust import DENIED, READ, RULES, SILENCE, Case, Trust, features_of, taken_back
@@ -134,7 +134,8 @@ def weigh(
     features = features_of(case, grammar)
     # What was denied by then, taken back at all, or stopped answers nothing, however surely it is read.
     over = features.get(DENIED) or taken_back(picked, passage) or _stopped(picked, passage, question, grammar)
-    over = over or _is_whom_it_is_about(picked, held, question, grammar)
+    over = over or _is_whom_it_is_about(picked, held, question, grammar) or _never_was(picked, held, question, grammar)
+    over = over or _is_of_something_else(picked, passage, held, question, grammar, at_us)
     told = Answer() if over else told
     if picked and not told.values and _is_the_one_value(ruled, question):
         # That another value is not so says nothing against the one that holds.
@@ -171,6 +172,40 @@ def _is_whom_it_is_about(picked: Sequence[Picked], held: Sequence[Held], questio
     if len(picked) != 1 or question.asks == "who" or question.naming or not asked or kin.union({"name"}).intersection(asked):
         return False
     return any(one.predicate in kin and same_value(picked[0].value, one.fact.value, grammar) for one in held)
+
+
+def _never_was(picked: Sequence[Picked], held: Sequence[Held], question: Question, grammar: Grammar) -> bool:
+    """Whether a value was taken back or corrected, and told anew of nothing that is asked for."""
+    asked = [one for one in held if one.predicate in question.predicates]
+    return any(
+        mine and all(one.invalid for one in mine)
+        for value in picked
+        for mine in [[one for one in asked if same_value(value.value, one.fact.value, grammar)]]
+    )
+
+
+def _is_of_something_else(
+    picked: Sequence[Picked], passage: Passage, held: Sequence[Held], question: Question, grammar: Grammar, at_us: int
+) -> bool:  # fmt: skip
+    """Whether what was read is what something else is, of which there is one ("I live in Lyon": where do I work?).
+
+    Only where the question means something that is known, and its message shares no word with it.
+    """
+    if not picked or not any(support >= KNOWN for support in question.predicates.values()):
+        return False
+    for one in picked:
+        said_at_us = passage.utterance(one.run.first).said_at_us
+        here = [fact for fact in held if fact.statement.said_at_us == said_at_us]
+        mine = [fact for fact in here if same_value(fact.fact.value, one.value, grammar)]
+        shares = (passage.marks[passage.message == passage.message[one.run.first], ASKED] == SHARED).any()
+        if shares or not mine or not all(_is_one_of_its_own(fact, question, at_us) for fact in mine):
+            return False
+    return True
+
+
+def _is_one_of_its_own(fact: Held, question: Question, at_us: int) -> bool:
+    known = fact.fact.single_valued and not fact.predicate.startswith(ATTRIBUTE)
+    return known and fact.predicate not in question.predicates and fact.holds_at(at_us)
 
 
 def _stopped(picked: Sequence[Picked], passage: Passage, question: Question, grammar: Grammar) -> bool:

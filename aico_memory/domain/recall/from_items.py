@@ -16,6 +16,7 @@ from aico_memory.domain.temporal.versions import Belief, version_of_memory
 
 # Candidates and shadows were never believed.
 UNSEEN: Final = frozenset({"candidate", "shadow"})
+TAKEN_BACK: Final = "disabled"
 # Stands for a predicate where an item has no reading, so that each is a group of its own.
 _UNREAD: Final = "said:"
 
@@ -40,6 +41,21 @@ def corrected_of(
     return [one for one in _told(items, histories, known_as_of_us, names) if one.invalid]
 
 
+def taken_back_of(items: Iterable[Known], known_as_of_us: int, names: Container[str]) -> list[Held]:
+    """What had been taken back by `known_as_of`: it was never true, and no message of it is an answer."""
+    found = []
+    for known in items:
+        memory = known.memory
+        if memory.status != TAKEN_BACK or memory.invalidated_at_us > known_as_of_us:
+            continue
+        if not known.predicate or memory.variant_of is not None or memory.version_of is not None or is_derived(memory):
+            continue
+        fact = _fact(known, names, known.predicate, memory.said_at_us, memory.said_at_us)
+        statement = Statement(memory.memory_id, fact, memory.said_at_us, memory.heard)
+        found.append(Held(statement, fact.subject, fact.predicate, fact.valid_from_us, fact.valid_until_us, invalid=True))
+    return found
+
+
 def _told(
     items: Iterable[Known], histories: Mapping[bytes, Sequence[Evolution]], known_as_of_us: int, names: Container[str]
 ) -> Iterator[Held]:
@@ -52,17 +68,22 @@ def _told(
         belief = version_of_memory(memory, histories.get(memory.memory_id, ())).belief(known_as_of_us)
         if belief is None or not (belief.holds or _is_corrected(memory, belief)):
             continue
-        fact = FormedFact(
-            text=memory.text, kind=memory.kind, subject=subject_for(known.subject, memory, names),
-            predicate=known.predicate or f"{_UNREAD}{memory.memory_id.hex()}", value=known.value, object_key=known.object_key,
-            single_valued=known.single_valued, valid_from_us=belief.valid_from_us, valid_until_us=belief.valid_until_us,
-            temporal_type=memory.temporal_type, entities=memory.entities, language=memory.language,
-        )  # fmt: skip
+        predicate = known.predicate or f"{_UNREAD}{memory.memory_id.hex()}"
+        fact = _fact(known, names, predicate, belief.valid_from_us, belief.valid_until_us)
         statement = Statement(memory.memory_id, fact, memory.said_at_us, memory.heard)
         yield Held(
             statement, fact.subject, fact.predicate, belief.valid_from_us, belief.valid_until_us, not belief.holds,
             speaker=memory.speaker,
         )  # fmt: skip
+
+
+def _fact(known: Known, names: Container[str], predicate: str, from_us: int, until_us: int) -> FormedFact:
+    memory = known.memory
+    return FormedFact(
+        text=memory.text, kind=memory.kind, subject=subject_for(known.subject, memory, names), predicate=predicate,
+        value=known.value, object_key=known.object_key, single_valued=known.single_valued, valid_from_us=from_us,
+        valid_until_us=until_us, temporal_type=memory.temporal_type, entities=memory.entities, language=memory.language,
+    )  # fmt: skip
 
 
 def _is_corrected(memory: Memory, belief: Belief) -> bool:

@@ -7,12 +7,11 @@ from typing import Final
 
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, Evidence
-from aico_memory.domain.recall.from_items import UNSEEN
+from aico_memory.domain.recall.from_items import TAKEN_BACK, UNSEEN
 from aico_memory.domain.sleep.derived import is_derived
 
 # Waiting for a reviewer, turned down by one, deleted, or taken back.
 _WITHHELD: Final = UNSEEN | {"invalid"}
-_TAKEN_BACK: Final = "disabled"
 
 
 def withheld(items: Iterable[Known], known_us: int) -> dict[bytes, int]:
@@ -36,7 +35,7 @@ def withheld(items: Iterable[Known], known_us: int) -> dict[bytes, int]:
 
 def taken_back(items: Iterable[Known], known_us: int) -> frozenset[int]:
     """When what had been taken back by `known_us` was said (us)."""
-    gone = (known.memory for known in items if known.memory.status == _TAKEN_BACK)
+    gone = (known.memory for known in items if known.memory.status == TAKEN_BACK)
     return frozenset(memory.said_at_us for memory in gone if memory.invalidated_at_us <= known_us)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aico_memory.domain.gate.statement import Statement
 from aico_memory.domain.memory import OPEN, Evolution
-from aico_memory.domain.recall.from_items import corrected_of, held_of
+from aico_memory.domain.recall.from_items import corrected_of, held_of, taken_back_of
 from aico_memory.domain.recall.timeline import at
 from aico_memory.domain.scopes import shared
 from tests.support.statements import ALICE, Shelf, day, said, told
@@ -55,6 +55,18 @@ def test_what_a_correction_takes_the_place_of_is_known_as_never_true_once_it_is_
     assert corrected(told([said(1, "Rome", 0), said(2, "Oslo", 20)])) == [], "a change"
     assert corrected(told([said(1, "Rome", 0), said(2, "Rome", 9, act="retract")])) == [], "its message is not read"
     assert corrected(told([said(1, "Rome", 0), said(2, "Rome", 9), said(3, "Rome", 4)])) == [], "said again"
+
+
+def test_what_was_taken_back_is_told_as_never_true_from_then_on() -> None:
+    shelf = told([said(1, "Rome", 0), said(2, "Rome", 9, act="retract")])
+
+    def taken_back(known: int) -> list[tuple[str, str, bool]]:
+        found = taken_back_of(shelf.items.values(), known, ALICES)
+        return [(one.predicate, one.fact.value, one.invalid) for one in found]
+
+    assert taken_back(OPEN) == [("home_city", "Rome", True)]
+    assert taken_back(day(5)) == []
+    assert taken_back_of(told([said(1, "Rome", 0), said(2, "Oslo", 9)]).items.values(), OPEN, ALICES) == []
 
 
 def test_what_was_never_true_is_no_answer() -> None:

@@ -90,3 +90,42 @@ def test_what_was_until_a_day_gone_by_is_over(language: str, text: str, tables: 
     ).facts
     assert fact.valid_from_us == 0
     assert 0 < fact.valid_until_us < START
+
+
+NEVER = [
+    ("tr", ["Siemens'te çalışıyorum.", "Siemens'te hiç çalışmadım."], "Nerede çalışıyorum?", "Siemens'te"),
+    ("tr", ["Bosch'ta çalışmıyorum."], "Nerede çalışıyorum?", "Bosch'ta"),
+    ("en", ["I work at Siemens.", "I have never worked at Siemens."], "Where do I work?", "Siemens"),
+    ("de", ["Ich arbeite bei Siemens.", "Ich habe nie bei Siemens gearbeitet."], "Wo arbeite ich?", "Siemens"),
+]
+# What was read, of a message that states something else.
+OF_SOMETHING_ELSE = [
+    ("en", ["I live in Lyon."], "Where do I work?", "Lyon"),
+    ("de", ["Ich wohne in Lyon."], "Wo arbeite ich?", "Lyon"),
+    ("tr", ["Ankara'da yaşıyorum."], "Nerede çalışıyorum?", "Ankara'da"),
+]
+
+
+@pytest.mark.parametrize(("language", "texts", "question", "read"), [*NEVER, *OF_SOMETHING_ELSE])
+def test_what_never_was_or_is_said_of_something_else_is_not_read(
+    tables: FormationTables, language: str, texts: list[str], question: str, read: str
+) -> None:
+    assert answered(tables, finding(read), language, texts, question).values == []
+
+
+def test_what_was_taken_back_and_is_told_anew_is_read(tables: FormationTables) -> None:
+    texts = ["I work at Siemens.", "I have never worked at Siemens.", "I work at Siemens now."]
+    assert answered(tables, finding("Siemens"), "en", texts, "Where do I work?").values == ["Siemens"]
+
+
+def test_what_shares_a_word_with_the_question_may_be_read_of_something_else(tables: FormationTables) -> None:
+    texts = ["I live in Leeds and study there."]
+    assert answered(tables, finding("Leeds"), "en", texts, "Where do I study?").values == ["Leeds"]
+
+
+def test_the_name_of_a_room_is_not_where_one_lives(tables: FormationTables) -> None:
+    for question in ("What is our meeting room called?", "What's the name of our street?", "Which floor do I live on?"):
+        assert answered(tables, None, "en", ["I live in Lyon."], question).values == []
+    assert answered(tables, None, "de", ["Ich wohne in Lyon."], "Wo bin ich?").values == ["Lyon"]
+    assert answered(tables, None, "tr", ["Lyon'da yaşıyorum."], "Neredeyim?").values == ["Lyon"]
+    assert answered(tables, None, "en", ["I live in Lyon."], "Where am I?").values == ["Lyon"]

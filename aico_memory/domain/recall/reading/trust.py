@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from aico_memory.domain.formation.fact_key import normalise_fact_key
 from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.turkish_phrases import verb_of
+from aico_memory.domain.formation.turkish_words import Verb
 from aico_memory.domain.formation.wording import lower_in, trim
 from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.choosing import KNOWN, known_otherwise, same_value
@@ -217,6 +219,8 @@ def _said_again(picked: Sequence[Picked], passage: Passage) -> Iterator[tuple[in
 def _negated(passage: Passage, first: int, last: int, grammar: Grammar) -> bool:
     """Whether one of the words before it in its part of a sentence denies it; in Turkish the one behind."""
     if grammar.parser == "turkish":
+        if _verb_denies(passage, last, grammar):
+            return True
         behind = last + 1
         within = behind < len(passage.words) and passage.message[behind] == passage.message[last]
         return within and passage.words[last][-1:] not in _PARTS and int(passage.marks[behind, ROLE]) == NEGATES
@@ -226,6 +230,22 @@ def _negated(passage: Passage, first: int, last: int, grammar: Grammar) -> bool:
         if int(passage.marks[before, ROLE]) == NEGATES:
             return True
     return False
+
+
+def _verb_denies(passage: Passage, last: int, grammar: Grammar) -> bool:
+    """Whether the verb that the question asks with denies the Turkish value before it ("Bosch'ta hiç çalışmadım")."""
+    asked = {verb for word in passage.words[: passage.begins] if (verb := _verb(word, grammar))}
+    for behind in range(last + 1, min(last + 1 + _REACH, len(passage.words))):
+        if passage.message[behind] != passage.message[last] or passage.words[behind - 1][-1:] in _PARTS:
+            return False
+        verb = _verb(passage.words[behind], grammar)
+        if verb is not None:
+            return verb.negated and any(one.lemma == verb.lemma and not one.negated for one in asked)
+    return False
+
+
+def _verb(word: str, grammar: Grammar) -> Verb | None:
+    return verb_of(lower_in(trim(word), grammar.code), grammar)
 
 
 def _covered(passage: Passage) -> float:
