@@ -17,11 +17,11 @@ from aico_memory.domain.recall.mirrored import Mirrored, Utterance
 from aico_memory.domain.recall.question import Question, moment_of
 from aico_memory.domain.recall.reading.ending import interval_of, with_end
 from aico_memory.domain.recall.reading.marks import CORRECTS
-from aico_memory.domain.recall.reading.passage import ACT, ASKED, SHARED, Passage, Ruled, asks_of, passage_of
+from aico_memory.domain.recall.reading.passage import ACT, Passage, Ruled, asks_of, passage_of
 from aico_memory.domain.recall.reading.picking import Picked, Scorer, pick_values
-from aico_memory.domain.recall.reading.pool import worth_reading
+from aico_memory.domain.recall.reading.pool import only_asks, worth_reading
 from aico_memory.domain.recall.reading.trust import DENIED, READ, RULES, SILENCE, Case, Trust, features_of, taken_back
-from aico_memory.domain.recall.segments import segments_of
+from aico_memory.domain.recall.segments import RETRACT, segments_of
 from aico_memory.domain.recall.since import SINCE, UNTIL, since_when, tells_time
 from aico_memory.domain.recall.slots import Slot, slot_of
 from aico_memory.domain.recall.timeline import Held
@@ -109,6 +109,7 @@ def weigh(
     """
     slot = slot_of(question, grammar)
     if read is not None:
+        said = [one for one in said if not only_asks(one.text, grammar)]
         said = worth_reading(question, slot, said, _read_us(facts, held, question), grammar)
     ruled = by_rules(facts, said, held, question, slot, grammar, as_of_us)
     seen = {one.said_at_us for one in said}
@@ -135,7 +136,6 @@ def weigh(
     # What was denied by then, taken back at all, or stopped answers nothing, however surely it is read.
     over = features.get(DENIED) or taken_back(picked, passage) or _stopped(picked, passage, question, grammar)
     over = over or _is_whom_it_is_about(picked, held, question, grammar) or _never_was(picked, held, question, grammar)
-    over = over or _is_of_something_else(picked, passage, held, question, grammar, at_us)
     told = Answer() if over else told
     if picked and not told.values and _is_the_one_value(ruled, question):
         # That another value is not so says nothing against the one that holds.
@@ -175,37 +175,17 @@ def _is_whom_it_is_about(picked: Sequence[Picked], held: Sequence[Held], questio
 
 
 def _never_was(picked: Sequence[Picked], held: Sequence[Held], question: Question, grammar: Grammar) -> bool:
-    """Whether a value was taken back or corrected, and told anew of nothing that is asked for."""
+    """Whether a value was taken back ("I never worked at Bosch") and not told anew, or stands in for one that was."""
     asked = [one for one in held if one.predicate in question.predicates]
-    return any(
-        mine and all(one.invalid for one in mine)
+    mine = [[one for one in asked if same_value(value.value, one.fact.value, grammar)] for value in picked]
+    if any(known and all(one.invalid and one.cause == RETRACT for one in known) for known in mine):
+        return True
+    # Where something was taken back, what is known as something else does not stand in for it.
+    elsewhere = [
+        any(same_value(value.value, one.fact.value, grammar) and not one.invalid for one in held if one not in asked)
         for value in picked
-        for mine in [[one for one in asked if same_value(value.value, one.fact.value, grammar)]]
-    )
-
-
-def _is_of_something_else(
-    picked: Sequence[Picked], passage: Passage, held: Sequence[Held], question: Question, grammar: Grammar, at_us: int
-) -> bool:  # fmt: skip
-    """Whether what was read is what something else is, of which there is one ("I live in Lyon": where do I work?).
-
-    Only where the question means something that is known, and its message shares no word with it.
-    """
-    if not picked or not any(support >= KNOWN for support in question.predicates.values()):
-        return False
-    for one in picked:
-        said_at_us = passage.utterance(one.run.first).said_at_us
-        here = [fact for fact in held if fact.statement.said_at_us == said_at_us]
-        mine = [fact for fact in here if same_value(fact.fact.value, one.value, grammar)]
-        shares = (passage.marks[passage.message == passage.message[one.run.first], ASKED] == SHARED).any()
-        if shares or not mine or not all(_is_one_of_its_own(fact, question, at_us) for fact in mine):
-            return False
-    return True
-
-
-def _is_one_of_its_own(fact: Held, question: Question, at_us: int) -> bool:
-    known = fact.fact.single_valued and not fact.predicate.startswith(ATTRIBUTE)
-    return known and fact.predicate not in question.predicates and fact.holds_at(at_us)
+    ]
+    return any(one.cause == RETRACT for one in asked) and bool(picked) and not any(mine) and all(elsewhere)
 
 
 def _stopped(picked: Sequence[Picked], passage: Passage, question: Question, grammar: Grammar) -> bool:

@@ -9,6 +9,7 @@ from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.gate.statement import Known
 from aico_memory.domain.memory import OPEN, RECORD, Evolution, Memory
 from aico_memory.domain.recall.declared_names import aliases
+from aico_memory.domain.recall.segments import RETRACT
 from aico_memory.domain.recall.timeline import Held, Statement
 from aico_memory.domain.scopes import subject_for
 from aico_memory.domain.sleep.derived import is_derived
@@ -52,7 +53,9 @@ def taken_back_of(items: Iterable[Known], known_as_of_us: int, names: Container[
             continue
         fact = _fact(known, names, known.predicate, memory.said_at_us, memory.said_at_us)
         statement = Statement(memory.memory_id, fact, memory.said_at_us, memory.heard)
-        found.append(Held(statement, fact.subject, fact.predicate, fact.valid_from_us, fact.valid_until_us, invalid=True))
+        found.append(
+            Held(statement, fact.subject, fact.predicate, fact.valid_from_us, fact.valid_until_us, invalid=True, cause=RETRACT)
+        )
     return found
 
 

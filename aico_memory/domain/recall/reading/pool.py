@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from aico_memory.domain.formation.grammar import Grammar
+from aico_memory.domain.formation.wording import lower_in, sentences, trim
 from aico_memory.domain.recall.alike import any_alike
 from aico_memory.domain.recall.mirrored import Utterance
 from aico_memory.domain.recall.question import Question
 from aico_memory.domain.recall.reading.passage import MAX_WORDS, words_in
 from aico_memory.domain.recall.segments import words_of
-from aico_memory.domain.recall.slots import Slot
+from aico_memory.domain.recall.slots import Slot, asks, is_asking
 
 # Words that are read together: the network has places for 512 tokens, of which a Turkish word takes three.
 ROOM = 160
@@ -18,6 +19,8 @@ ROOM = 160
 _GRAM = 4
 # Weight of what the rules have read of the question, beside words in common (0 to 1) and their parts (0 to 1).
 _READ = 2.0
+# Fewer words with a question mark tell nothing.
+_LEAST_TELLING = 3
 
 
 def worth_reading(
@@ -51,6 +54,24 @@ def worth_reading(
                 chosen.add(at)
                 left -= lengths[at]
     return [ordered[place] for place in sorted(chosen)]
+
+
+def only_asks(text: str, grammar: Grammar) -> bool:
+    """Whether a message is nothing but a question ("What tea should I buy?", "x?"): it tells nothing, however often one asks.
+
+    What is asked without a question word may tell something ("Did I say that I moved to Rome?").
+    """
+    if not asks(text):
+        return False
+    parts = sentences(text)
+    return bool(parts) and all(asks(part) and _has_a_question_word(part, grammar) for part in parts)
+
+
+def _has_a_question_word(sentence: str, grammar: Grammar) -> bool:
+    lows = [lower_in(trim(word), grammar.code) for word in words_in(sentence)]
+    # Turkish asks where the answer would stand; elsewhere a later one may join a clause ("Do you know where I live?").
+    first = lows if grammar.parser == "turkish" else lows[:2]
+    return len(lows) < _LEAST_TELLING or any(is_asking(low, grammar) for low in first)
 
 
 def _grams(word: str) -> frozenset[str]:

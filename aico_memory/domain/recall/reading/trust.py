@@ -126,7 +126,7 @@ def _of_what_was_read(case: Case, grammar: Grammar, known: bool) -> dict[str, fl
     kind = case.slot.kind if case.slot is not None else ""
     no_measure = kind in _MEASURES and not any(letter.isdigit() for letter in value)
     against = {
-        DENIED: _denied(case.picked, passage, grammar),
+        DENIED: _denied(case.picked, passage, case.question, grammar),
         _ENDED: any(known_otherwise(one, case.ruled.held, case.question, grammar, case.at_us) for one in case.words),
         _UNBEGUN: case.unbegun,
     }
@@ -192,10 +192,12 @@ def _beside(case: Case, grammar: Grammar) -> dict[str, float]:
     }
 
 
-def _denied(picked: Sequence[Picked], passage: Passage, grammar: Grammar) -> bool:
+def _denied(picked: Sequence[Picked], passage: Passage, question: Question, grammar: Grammar) -> bool:
     """Whether a value was said not to be by then, where it stands or later: by "not" or "never" beside it."""
+    # What is so no longer may be what is asked for of the past.
+    of_now = grammar.parser == "turkish" and not (question.past or question.former or question.denied)
     return any(
-        _negated(passage, first, last, grammar)
+        _negated(passage, first, last, grammar) or (of_now and _verb_denies(passage, last, grammar))
         for first, last in _said_again(picked, passage)
         if int(passage.marks[first, 0]) == KNOWN_THEN
     )
@@ -219,8 +221,6 @@ def _said_again(picked: Sequence[Picked], passage: Passage) -> Iterator[tuple[in
 def _negated(passage: Passage, first: int, last: int, grammar: Grammar) -> bool:
     """Whether one of the words before it in its part of a sentence denies it; in Turkish the one behind."""
     if grammar.parser == "turkish":
-        if _verb_denies(passage, last, grammar):
-            return True
         behind = last + 1
         within = behind < len(passage.words) and passage.message[behind] == passage.message[last]
         return within and passage.words[last][-1:] not in _PARTS and int(passage.marks[behind, ROLE]) == NEGATES
