@@ -290,6 +290,8 @@ class FactVerbs:
         """Say whether memories that hold helped: their utility moves towards 1 or 0, once an event. Raises NotFound."""
         user = self._session.user(user_id)
         named = [memory_ids] if isinstance(memory_ids, str) else list(memory_ids)
+        if not named:
+            raise InvalidMessage("memory_ids is empty", "Name the memories that were judged.")
         judged = write_path_pb2.MemoriesJudged(
             user_id=user,
             memory_ids=[str(checked_id(one, "memory_ids")) for one in named],

@@ -90,14 +90,20 @@ _MARKS = (
 )  # fmt: skip
 
 
+# What a language says of a predicate.
+_WORDINGS = ("nouns", "say", "ask")
+
+
 def load_formation_tables(home: Home) -> FormationTables:
     """Grammars of every language that has one, and the predicates; ConfigurationInvalid names file and key."""
     grammars: dict[str, Grammar] = {}
     signals: dict[str, Signals] = {}
     predicates = config_file(home, PREDICATES_FILE)
     known = read_mapping(predicates)
-    for code, path in sorted(files_of(home, FOLDER).items()):
-        content = read_mapping(path)
+    contents = {code: (path, read_mapping(path)) for code, path in sorted(files_of(home, FOLDER).items())}
+    for code, (path, content) in contents.items():
+        _guarded(path, partial(_with_own_wordings, known, code, content.get("predicates") or {}))
+    for code, (path, content) in contents.items():
         if "facts" in content:
             nouns = _guarded(predicates, partial(_nouns_of, known, code))
             beliefs = _guarded(path, partial(_beliefs, content.get("plausible") or {}))
@@ -105,6 +111,16 @@ def load_formation_tables(home: Home) -> FormationTables:
         if "signals" in content:
             signals[code] = _guarded(path, partial(signals_of, content["signals"]))
     return _guarded(predicates, partial(_tables, known, grammars, signals))
+
+
+def _with_own_wordings(known: Mapping[str, Any], code: str, own: Mapping[str, Mapping[str, Any]]) -> None:
+    """Adds the wordings of predicates that a language's file brings itself, so that a new language is one file."""
+    for name, entry in own.items():
+        if name not in known["predicates"]:
+            raise ValueError(f"predicates.{name} is not known in {PREDICATES_FILE}")
+        if unknown := set(entry) - set(_WORDINGS):
+            raise ValueError(f"unknown key predicates.{name}.{sorted(unknown)[0]}")
+        known["predicates"][name][code] = entry
 
 
 def _nouns_of(content: Mapping[str, Any], code: str) -> frozenset[str]:
@@ -130,6 +146,8 @@ def _grammar(
     words["known_nouns"] = known_nouns
     macros = content.get("macros") or {}
     marks = {name: tuple(re.compile(_with_macros(mark, macros)) for mark in content["marks"].get(name, ())) for name in _MARKS}
+    if content["parser"] not in _INFLECT:
+        raise ValueError(f"facts.parser is {content['parser']!r}; parsers are {', '.join(sorted(_INFLECT))}")
     forms = _INFLECT[content["parser"]](str(content["verbs"]).split())
     relations = {str(noun): True for noun in content["relations"]["single"]}
     relations.update({str(noun): False for noun in content["relations"]["many"]})

@@ -48,7 +48,7 @@ def fold(text: str) -> str:
 
 def table_of(code: str, content: Mapping[str, object]) -> PhraseTable:
     """A table from its file's content; ValueError names the key that is wrong."""
-    # `facts`, `tellings` and `signals` are read by the fact rules.
+    # `facts`, `predicates`, `tellings` and `signals` are read by the fact rules.
     known = {
         "name",
         "spaced",
@@ -59,6 +59,7 @@ def table_of(code: str, content: Mapping[str, object]) -> PhraseTable:
         "intents",
         "sentiments",
         "facts",
+        "predicates",
         "tellings",
         "plausible",
         "signals",

@@ -20,7 +20,7 @@ from aico_memory.clock import FixedClock
 from aico_memory.contracts.registry import topic_of
 from aico_memory.contracts.v1 import semantic_pb2, write_path_pb2
 from aico_memory.contracts.wire import OutgoingRecord
-from aico_memory.errors import DeadlineExceeded
+from aico_memory.errors import DeadlineExceeded, InvalidMessage
 from aico_memory.settings.link import LinkSettings
 
 CLOCK = FixedClock(datetime(2026, 5, 1, tzinfo=UTC))
@@ -109,3 +109,10 @@ def test_a_command_that_is_not_applied_yet_is_waited_for() -> None:
     with pytest.raises(DeadlineExceeded):
         asyncio.run(client_over(link).judge(MEMORY, "ana", helpful=True))
     assert [topic_of(message).name for message, _ in link.commands] == ["memory/semantic/judged/v1/"]
+
+
+def test_nothing_cannot_be_judged() -> None:
+    link = DeafLink(lambda _: semantic_pb2.MemoryPage())
+    with pytest.raises(InvalidMessage, match="memory_ids is empty"):
+        asyncio.run(client_over(link).judge([], "ana", helpful=True))
+    assert link.commands == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.plainer import plainer
 from aico_memory.domain.formation.weight import INFERRED, STATED, WEAK
 from aico_memory.domain.formation.wording import own_words
+from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.paths import Home, shipped_config
 
@@ -151,18 +153,31 @@ _LOADED: list[FormationTables] = []
 def test_another_language_is_another_file(tmp_path: Path) -> None:
     """A language that nobody ships: its file alone makes statements readable, with its own words and wordings."""
     source = yaml.safe_load((shipped_config() / "language" / "en.yaml").read_text(encoding="utf-8"))
+    predicates = yaml.safe_load((shipped_config() / "predicates.yaml").read_text(encoding="utf-8"))["predicates"]
     shouted = {
         **source, "name": "Shouted English",
         "facts": {**source["facts"], "rewrites": [["(?i)^dwell: ", "I live in "], *source["facts"]["rewrites"]]},
+        "predicates": {name: entry["en"] for name, entry in predicates.items() if "en" in entry},
     }  # fmt: skip
     home = Home(tmp_path)
     (home.config / "language").mkdir(parents=True)
     (home.config / "language" / "xx.yaml").write_text(yaml.safe_dump(shouted, allow_unicode=True), encoding="utf-8")
-    predicates = yaml.safe_load((shipped_config() / "predicates.yaml").read_text(encoding="utf-8"))
-    for entry in predicates["predicates"].values():
-        if "en" in entry:
-            entry["xx"] = entry["en"]
-    (home.config / "predicates.yaml").write_text(yaml.safe_dump(predicates, allow_unicode=True), encoding="utf-8")
     tables = load_formation_tables(home)
     (fact,) = facts(tables, "Dwell: Leeds", language="xx")
     assert (fact.predicate, fact.value, fact.language) == ("home_city", "Leeds", "xx")
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        ({"predicates": {"home_town": {"say": ["bor i {v}"]}}}, "predicates.home_town"),
+        ({"predicates": {"home_city": {"sagt": ["bor i {v}"]}}}, "predicates.home_city.sagt"),
+        ({"facts": {"parser": "swedish", "words": {}, "marks": {}}}, "'swedish'; parsers are english, german, turkish"),
+    ],
+)
+def test_what_is_wrong_in_the_file_of_a_language_is_named(tmp_path: Path, content: dict[str, object], wrong: str) -> None:
+    home = Home(tmp_path)
+    (home.config / "language").mkdir(parents=True)
+    (home.config / "language" / "sv.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    with pytest.raises(ConfigurationInvalid, match=rf"sv\.yaml.*{re.escape(wrong)}"):
+        load_formation_tables(home)
