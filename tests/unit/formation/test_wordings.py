@@ -181,3 +181,16 @@ def test_what_is_wrong_in_the_file_of_a_language_is_named(tmp_path: Path, conten
     (home.config / "language" / "sv.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     with pytest.raises(ConfigurationInvalid, match=rf"sv\.yaml.*{re.escape(wrong)}"):
         load_formation_tables(home)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Well, you know, I prefer Python.", "User prefers Python"),
+        ("So, like, I live in Rome.", "User lives in Rome"),
+        ("Naja, weißt du, ich wohne in Bonn.", "ich wohne in Bonn"),
+        ("Şey, biliyorsun, Ankara'da yaşıyorum.", "Ankara'da yaşıyorum"),
+    ],
+)
+def test_what_only_fills_stands_in_no_memory(tables: FormationTables, text: str, told: str) -> None:
+    assert [fact.text for fact in facts(tables, text)] == [told]
