@@ -55,7 +55,7 @@ _GROUPS = (
     "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
     "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "apart_kin", "codes", "ordinals",
     "light", "which", "places", "also", "listing", "negates", "only", "not_named", "takes_object",
-    "strikes",
+    "strikes", "enters", "dwellings", "learns", "each", "takes_over", "debts",
 )  # fmt: skip
 _MARKS = (
     "afterwards", "with_us", "has_new",
@@ -86,7 +86,7 @@ _MARKS = (
     "ever", "having", "same_days", "has_none",
     "before_that", "lifted", "instruction_topics", "which_of", "replaces",
     "untrue", "unsure", "asks_clock", "asks_day", "asks_amount", "asks_word", "asks_trait", "thereafter",
-    "for_once",
+    "for_once", "back_then", "left_over", "same_hour", "hour_said", "sum",
 )  # fmt: skip
 
 
@@ -214,7 +214,8 @@ def _beliefs(content: Mapping[str, Any]) -> Beliefs:
             lasting=tuple(map(str, entry.get("lasting", ()))),
             no_doing=tuple(map(str, entry.get("no_doing", ()))),
             open_to_all=bool(entry.get("open_to_all")), no_opinions=bool(entry.get("no_opinions")),
-            named=entry.get("named", ""), doing=tuple(map(str, entry.get("doing", ()))), bare_after=words(entry, "bare_after"),
+            named=entry.get("named", ""), named_endings=tuple(map(str, entry.get("named_endings", ()))),
+            doing=tuple(map(str, entry.get("doing", ()))), bare_after=words(entry, "bare_after"),
             number=bool(entry.get("number")), beside=words(entry, "beside"), type=tuple(map(str, entry.get("type", ()))),
             heads=words(entry, "heads"), endings=tuple(map(str, entry.get("endings", ()))), never=words(entry, "never"),
             most_words=int(entry.get("most_words", 0)),
@@ -278,6 +279,7 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
             general=bool(entry.get("general", False)),
             type=str(entry.get("type", "")),
             remembered=bool(entry.get("remembered", False)),
+            reached=str(entry.get("reached", "")),
             permanent=bool(entry.get("permanent", False)),
             not_asked=tuple(entry.get("not_asked", ())),
             planned=bool(entry.get("planned", False)),
@@ -285,6 +287,8 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
         )
         for name, entry in content["predicates"].items()
     }
+    if unknown := {one.reached for one in predicates.values()} - {"", *predicates}:
+        raise ValueError(f"predicates.*.reached names {sorted(unknown)[0]}, which is no predicate")
     types: dict[str, set[str]] = {}
     for entry in content["types"].values():
         for kind, known in entry.items():

@@ -15,6 +15,7 @@ from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.kinds_of_things import alike, same_words
 from aico_memory.domain.formation.naming import object_key
 from aico_memory.domain.formation.noticing import like_case
+from aico_memory.domain.formation.of_before import beside_what_was_told
 from aico_memory.domain.formation.succession import HOME, Statements
 from aico_memory.domain.formation.unnamed import named_no_more
 from aico_memory.domain.formation.values import NAMED
@@ -126,6 +127,7 @@ def by_what_was_told(
 
     `told_before`: the facts of the messages before, newest first; `newest`: those of the newest that states anything.
     """
+    beside_what_was_told(result, start, sentence, told_before, tables, grammar, said_at_us)
     taken_up(result, start, told_before(), tables)
     another_dose(result, start, told_before())
     of_what_was_told(result, start, told_before(), tables)

@@ -49,6 +49,8 @@ class Plausible:
     not_with: frozenset[str] = frozenset()
     # A name: any of its words, or its last; a number, with only these words beside it; of one of these types.
     named: Literal["", "any", "last"] = ""
+    # How such a name ends, where not every name is one ("Lazca" is a language, "Zeynep" is none).
+    named_endings: tuple[str, ...] = ()
     number: bool = False
     beside: frozenset[str] = frozenset()
     type: tuple[str, ...] = ()
@@ -215,6 +217,8 @@ class Predicate:
     type: str = ""
     # Asked for when it is long over ("What did I study?").
     remembered: bool = False
+    # What holds once this is done: a language that was learned is spoken. Of objects of the type with that name.
+    reached: str = ""
 
 
 @dataclass(frozen=True, slots=True)

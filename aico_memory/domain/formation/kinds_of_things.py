@@ -173,4 +173,5 @@ def is_a(value: str, what: str, tables: FormationTables, grammar: Grammar) -> bo
     if any(part in f"{low} " for part in tables.parts.get(what, ())):
         return True
     known = tables.types.get(what, frozenset())
-    return low in known or any(word in known for word in words) or (" ".join(words[-2:]) in known)
+    # "C" is a language to write code in, a "C class licence" is none.
+    return low in known or any(word in known for word in words if len(word) > 1) or (" ".join(words[-2:]) in known)

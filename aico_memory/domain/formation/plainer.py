@@ -11,6 +11,7 @@ from aico_memory.domain.formation import english, german, turkish
 from aico_memory.domain.formation.german_endings import first_person
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.likely import Likely
+from aico_memory.domain.formation.turkish_endings import in_harmony
 from aico_memory.domain.formation.wording import calmly, lower_in, own_words
 
 # What a message says after this is not read.
@@ -58,7 +59,7 @@ def _plain(line: str, grammar: Grammar) -> str:
         if (plain := wording.sub(replacement, said)) != said:
             said, low = plain, lower_in(plain, grammar.code)
             left = [later for later in likely.numbers(said) if later > number]
-    return said
+    return in_harmony(said) if grammar.parser == "turkish" else said
 
 
 @lru_cache(maxsize=32)

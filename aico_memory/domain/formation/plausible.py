@@ -122,7 +122,7 @@ def _is_one(
         # "I started a running group with Anna"
         return False
     named = written if rule.named == "any" else written[min(cut, len(written)) - 1 :][:1] if rule.named == "last" else []
-    if any(_is_name(word, grammar) for word in named):
+    if any(_is_name(word, grammar) and _ends_so(word, rule, grammar) for word in named):
         return True
     bare = frame.verb in rule.bare_after and len(words) == 1 and said not in rule.never
     if bare and f" {said}" in f" {frame.rest}".casefold() and _before(said, frame.rest) in grammar.words["prepositions"]:
@@ -133,6 +133,10 @@ def _is_one(
     if head in rule.never:
         return False
     return head in rule.heads or said in rule.heads or bool(rule.endings and head.endswith(rule.endings))
+
+
+def _ends_so(name: str, rule: Plausible, grammar: Grammar) -> bool:
+    return not rule.named_endings or lower_in(name, grammar.code).endswith(rule.named_endings)
 
 
 def _before(said: str, clause: str) -> str:

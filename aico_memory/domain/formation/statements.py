@@ -13,6 +13,7 @@ from aico_memory.domain.formation.acts import Speech, read_speech
 from aico_memory.domain.formation.adding import added, by_what_was_told, what_it_replaces
 from aico_memory.domain.formation.afterwards import told_after, what_comes_after
 from aico_memory.domain.formation.attributes import TIME
+from aico_memory.domain.formation.beginnings import begins_with_it, reached
 from aico_memory.domain.formation.elliptic import elliptic
 from aico_memory.domain.formation.formed import NEWEST, FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
@@ -247,10 +248,10 @@ def _facts(  # noqa: PLR0912, PLR0915
         return [*trips, *introduced]
     made = []
     left = leaving(frame, grammar) if sudden else put_aside(frame, grammar)
-    validity = validity_of(frame, phrases, said_at_us, grammar, happens(frame, grammar))
     bound = validity_of(replace(frame, times=tuple(frame.bounds)), phrases, said_at_us, grammar, False)
     read = name_facts(frame, raw, tables, grammar)
-    named = [at_home(found, frame, phrases, said_at_us, grammar) for found in plausible(read, frame, sentence, tables, grammar)]
+    read = [reached(found, frame, phrases, tables, grammar) for found in plausible(read, frame, sentence, tables, grammar)]
+    named = [at_home(found, frame, phrases, said_at_us, grammar) for found in read]
     values = [found.value for found in named]
     instead = in_its_place(sentence, grammar)
     told = [result.facts, *(read_statements(one, grammar, tables, said_at_us, "UTC").facts for one in recent[-2:] if instead)]
@@ -287,7 +288,8 @@ def _facts(  # noqa: PLR0912, PLR0915
         other = left != found.value or found.predicate == RETURNED
         found = replace(found, left=kept if found.act == "" and other else "")  # noqa: PLW2901
         own = shared(found.value, values, frame, phrases, grammar)
-        holds = validity if own is frame else validity_of(own, phrases, said_at_us, grammar, happens(frame, grammar))
+        begun = happens(frame, grammar) or begins_with_it(found, own, phrases, said_at_us, tables, grammar)
+        holds = validity_of(own, phrases, said_at_us, grammar, begun)
         for fact in judge(
             found, own, speech, bound if found.temporal else holds, grammar, tables, said_at_us, sentence, sudden
         ):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
-from aico_memory.domain.formation.kinds_of_things import alike
+from aico_memory.domain.formation.kinds_of_things import alike, is_a
 from aico_memory.domain.formation.naming import object_key
 from aico_memory.domain.formation.parties import may_mean
 from aico_memory.domain.formation.wording import lower_in, trim
@@ -18,7 +18,7 @@ from aico_memory.domain.memory import OPEN
 WEAK = frozenset({"uses", "owns", "returned", "does", "eats", "drinks", "hobby", "likes", "trip"})
 # What one has and uses is of a kind that the thing it replaces tells.
 THINGS_HAD = frozenset({"uses", "owns"})
-HOME = "home_city"
+HOME, SUBSCRIPTION = "home_city", "subscription"
 
 
 @dataclass(slots=True)
@@ -97,6 +97,8 @@ def succeeded(result: Statements, tables: FormationTables, grammar: Grammar) -> 
         vague = stays or fact.predicate in WEAK or (fact.predicate not in tables.predicates and ":" not in fact.predicate)
         one_of_many = fact.predicate.startswith("attribute:") and not fact.single_valued
         vague = vague or (one_of_many and bool(result.gone))
+        # "I signed up with Anytime and cancelled PureGym"
+        vague = vague or (fact.predicate == SUBSCRIPTION and not is_a(fact.value, "streaming", tables, grammar))
         if fact.act != "assert" or fact.corrected not in ("", "*") or not vague or not fact.value:
             continue
         if fact.predicate == "be" and fact.value[:1].islower():

@@ -8,6 +8,7 @@ from dataclasses import replace
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_nominal import COPULA, EXIST, denied, existential, nominal, settle
+from aico_memory.domain.formation.turkish_order import companions, subject_first
 from aico_memory.domain.formation.turkish_phrases import (
     known_verbs,
     low_tr,
@@ -102,6 +103,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     tokens, times = take_times(clause.replace(", ", f" {COMMA} ").split())
     words = [trim(token) for token in tokens if trim(token)]
     words, denied_both = _neither(words)
+    words = subject_first(words, grammar)
     named = bool(words) and low_tr(words[0]) in grammar.words["not_cased"]
     if words and not named and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
         # "Hukuktan …": a name would have an apostrophe, but for that of a city, of which many leave it out.
@@ -209,7 +211,8 @@ def _verbal(
         rest = [word for word in rest if low_tr(word) not in grammar.words["speaker"]]
         frame.subject = Party()
     else:
-        length, found = subject_of(rest, grammar, party)
+        beside = companions(rest, grammar)
+        length, found = subject_of(rest[beside:], grammar, party)
         if found is not None and found.noun and found.name and length == len(rest) and lemma in grammar.words["takes_object"]:
             # "Oğlum Minecraft oynuyor", "Oğlum Can Fifa oynuyor": what is played, and not who plays.
             called = found.name.split()[:-1]
@@ -223,7 +226,7 @@ def _verbal(
             # "Çizim kursuna gidiyor": who was spoken of.
             found = party
         frame.subject = found or (before.subject if before else Party(owner=""))
-        rest = rest[length:]
+        rest = [*rest[:beside], *rest[beside + length :]]
     settle(frame)
     frame.verb, frame.rest = lemma, " ".join(rest)
     if lemma in grammar.words["puts"] and verb.first_person and (put := put_somewhere(rest, grammar)):

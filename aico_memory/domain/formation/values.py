@@ -54,8 +54,7 @@ def separate(found: Found, tables: FormationTables, grammar: Grammar, told: str 
             yield replace(found, value=shorten(place, grammar), single_valued=False, left=left)
         return
     if found.single_valued or (found.predicate not in tables.predicates and ":" not in found.predicate):
-        if not found.single_valued and grammar.parser == "german" and (listed := _nouns_listed(found.value, grammar)):
-            # "Sie unterrichtet Mathe und Physik"
+        if not found.single_valued and (listed := _each_of(found, grammar)):
             yield from (replace(found, value=one) for one in listed)
             return
         # What stands behind a comma is said beside it.
@@ -97,6 +96,20 @@ def _nouns_listed(value: str, grammar: Grammar) -> list[str]:
     parts = [shorten(part, grammar) for part in _LISTS.split(value)]
     bare = all(part[:1].isupper() and " " not in part for part in parts)
     return parts if len(parts) > 1 and bare and _JOINED.search(value) else []
+
+
+def _each_of(found: Found, grammar: Grammar) -> list[str]:
+    """The members of a list that is joined and that an open verb is said of, one by one; empty where it is none.
+
+    "Sie unterrichtet Mathe und Physik" of bare German nouns, "I grow leeks, chard and two pear trees" of verbs that hold of
+    each by itself, so that one may end alone.
+    """
+    if grammar.parser == "german" and (listed := _nouns_listed(found.value, grammar)):
+        return listed
+    if found.predicate not in grammar.words["each"] or not _JOINED.search(found.value):
+        return []
+    parts = [shorten(part, grammar) for part in _LISTS.split(found.value)]
+    return parts if len(parts) > 1 and all(0 < len(part.split()) < _LONG for part in parts) else []
 
 
 def _is_described(parts: list[str], found: Found, told: str, grammar: Grammar) -> bool:

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from aico_memory.domain.formation.german_endings import parts_of
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
+from aico_memory.domain.formation.turkish_endings import in_harmony
 from aico_memory.domain.formation.turkish_phrases import known_verbs, own_noun
 from aico_memory.domain.formation.turkish_words import genitive, read_verb
 from aico_memory.domain.formation.when import LONGEST_DAY_US, find_times
@@ -220,7 +221,7 @@ def _plainly(text: str, grammar: Grammar) -> str:
         # Few of them are there, and looking for one takes less than replacing it.
         if wording.search(text):
             text = wording.sub(plainer, text)
-    return text
+    return in_harmony(text) if grammar.parser == "turkish" else text
 
 
 def _without_compounds(text: str, grammar: Grammar, tables: FormationTables) -> str:
