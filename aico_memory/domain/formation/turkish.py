@@ -104,6 +104,9 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     words = [trim(token) for token in tokens if trim(token)]
     words, denied_both = _neither(words)
     words = subject_first(words, grammar)
+    if companions(words, grammar) and "'" not in words[0]:
+        # "Eşimle Datça'da ev aldık": no part of the name behind it.
+        words[0] = low_tr(words[0])
     named = bool(words) and low_tr(words[0]) in grammar.words["not_cased"]
     if words and not named and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
         # "Hukuktan …": a name would have an apostrophe, but for that of a city, of which many leave it out.
