@@ -8,7 +8,7 @@ from dataclasses import replace
 from aico_memory.domain.formation.frames import HOLDER, Frame, Party, take_times
 from aico_memory.domain.formation.grammar import Grammar
 from aico_memory.domain.formation.turkish_nominal import COPULA, EXIST, denied, existential, nominal, settle
-from aico_memory.domain.formation.turkish_order import companions, subject_first
+from aico_memory.domain.formation.turkish_order import companions, in_order
 from aico_memory.domain.formation.turkish_phrases import (
     known_verbs,
     low_tr,
@@ -103,10 +103,7 @@ def parse(clause: str, grammar: Grammar, party: Party | None, before: Frame | No
     tokens, times = take_times(clause.replace(", ", f" {COMMA} ").split())
     words = [trim(token) for token in tokens if trim(token)]
     words, denied_both = _neither(words)
-    words = subject_first(words, grammar)
-    if companions(words, grammar) and "'" not in words[0]:
-        # "Eşimle Datça'da ev aldık": no part of the name behind it.
-        words[0] = low_tr(words[0])
+    words = in_order(words, grammar)
     named = bool(words) and low_tr(words[0]) in grammar.words["not_cased"]
     if words and not named and "'" not in words[0] and split_case(words[0])[0] in ("@den", "@de"):
         # "Hukuktan …": a name would have an apostrophe, but for that of a city, of which many leave it out.

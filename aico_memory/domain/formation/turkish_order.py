@@ -33,7 +33,14 @@ def _is_somebody(who: str, grammar: Grammar) -> bool:
     return own_noun(who, grammar) in grammar.relations or (bare != who and bare in grammar.relations)
 
 
-def subject_first(words: list[str], grammar: Grammar) -> list[str]:
+def in_order(words: list[str], grammar: Grammar) -> list[str]:
+    """The words with who does it first, and with whom in small letters: no part of the name behind it ("Eşimle Datça'da …")."""
+    words = _subject_first(words, grammar)
+    together = companions(words, grammar) and "'" not in words[0]
+    return [low_tr(words[0]), *words[1:]] if together else words
+
+
+def _subject_first(words: list[str], grammar: Grammar) -> list[str]:
     """ "Koroyu Feride yönetiyor": who does it before what it is done to; any other clause as it is."""
     if len(words) < 3:
         return words
