@@ -56,6 +56,8 @@ _GROUPS = (
     "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "apart_kin", "codes", "ordinals",
     "light", "which", "places", "also", "listing", "negates", "only", "not_named", "takes_object",
     "strikes", "enters", "dwellings", "learns", "each", "takes_over", "debts",
+    "asides", "colours", "drinks", "honours", "vehicles", "callings",
+    "clock_words", "clock_names", "time_words", "money", "masses", "lengths", "spans",
 )  # fmt: skip
 _MARKS = (
     "afterwards", "with_us", "has_new",
@@ -87,6 +89,7 @@ _MARKS = (
     "before_that", "lifted", "instruction_topics", "which_of", "replaces",
     "untrue", "unsure", "asks_clock", "asks_day", "asks_amount", "asks_word", "asks_trait", "thereafter",
     "for_once", "back_then", "left_over", "same_hour", "hour_said", "sum",
+    "brief", "brief_known", "meaning", "says_value", "verbal",
 )  # fmt: skip
 
 
@@ -278,6 +281,7 @@ def _tables(content: Mapping[str, Any], grammars: Mapping[str, Grammar], signals
             relation=bool(entry.get("relation", False)),
             general=bool(entry.get("general", False)),
             type=str(entry.get("type", "")),
+            names=str(entry.get("names", "")),
             remembered=bool(entry.get("remembered", False)),
             reached=str(entry.get("reached", "")),
             permanent=bool(entry.get("permanent", False)),

@@ -215,6 +215,8 @@ class Predicate:
     over: tuple[str, ...] = ()
     # Objects known to be of this type are its values, whichever general predicate read them.
     type: str = ""
+    # What its value is a name of: place, person, organisation; empty where it is none.
+    names: str = ""
     # Asked for when it is long over ("What did I study?").
     remembered: bool = False
     # What holds once this is done: a language that was learned is spoken. Of objects of the type with that name.

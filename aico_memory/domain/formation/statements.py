@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -14,7 +14,8 @@ from aico_memory.domain.formation.adding import added, by_what_was_told, what_it
 from aico_memory.domain.formation.afterwards import told_after, what_comes_after
 from aico_memory.domain.formation.attributes import TIME
 from aico_memory.domain.formation.beginnings import begins_with_it, reached
-from aico_memory.domain.formation.elliptic import elliptic
+from aico_memory.domain.formation.earlier import newest_before, stated_before, told_before
+from aico_memory.domain.formation.elliptic import briefly, elliptic
 from aico_memory.domain.formation.formed import NEWEST, FormedFact
 from aico_memory.domain.formation.frames import Frame, Party
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
@@ -79,10 +80,19 @@ def read_statements(
     if grammar.parser == "turkish":
         text = spelled(text, recent)
     result = Statements(text=text, last_party=_spoken_of(text, grammar, tables, said_at_us, zone, recent))
+    facts_of = partial(_facts_of, grammar, tables, said_at_us, zone)
+    if short := briefly(text, partial(stated_before, facts_of, result, recent, tables), grammar, tables, said_at_us):
+        result.facts, result.strong = short, True
+        return result
     for sentence in sentences(plainer(text, grammar), grammar.marks["opens_sentence"])[:MAX_SENTENCES]:
         said = partial(_sentence, result, grammar, tables, said_at_us, zone, recent)
         read_in_parts(result, sentence, grammar, tables, said)
     return succeeded(result, tables, grammar)
+
+
+def _facts_of(grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, text: str) -> list[FormedFact]:
+    """What a message says by itself."""
+    return read_statements(text, grammar, tables, said_at_us, zone).facts
 
 
 def _spoken_of(
@@ -106,6 +116,9 @@ def _sentence(  # noqa: PLR0912, PLR0915
     sentence: str,
 ) -> None:  # fmt: skip
     parser = PARSERS[grammar.parser]
+    facts_of = partial(_facts_of, grammar, tables, said_at_us, zone)
+    stated = partial(stated_before, facts_of, result, recent, tables)
+    before_that = partial(newest_before, facts_of, result, recent, tables)
     speech = read_speech(parser.expand(even(sentence)), grammar)
     if result.pending and not speech.act:
         speech.act = result.pending
@@ -123,7 +136,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         if speech.corrected:
             result.facts.append(taken_back(speech.corrected, tables, grammar, said_at_us, sentence))
         else:
-            result.facts.extend(_taken_back(result, grammar, tables, said_at_us, zone, recent, sentence))
+            result.facts.extend(_taken_back(before_that(), grammar, said_at_us, sentence))
         return
     question = speech.text.endswith("?")
     phrases = find_times(lower_in(speech.text, grammar.code), grammar.calendar, grammar.code, said_at_us, zone)
@@ -132,10 +145,9 @@ def _sentence(  # noqa: PLR0912, PLR0915
     if later:
         speech.text, phrases = speech.text[:ends], [phrase for phrase in phrases if phrase.end <= ends]
     held = with_holders(speech.text, phrases)
-    before_that = partial(_earlier, result, grammar, tables, said_at_us, zone, recent)
     raw = [speech.text[phrase.start : phrase.end] for phrase in phrases]
     if speech.act == "correct" and speech.elliptic and speech.elliptic != speech.text and is_value(speech.elliptic):
-        said = elliptic(speech, before_that, grammar, tables, said_at_us, sentence)
+        said = elliptic(speech, stated, grammar, tables, said_at_us, sentence)
         if said:
             # "Correction: B negative, I've just looked": what follows is said beside it.
             result.facts.extend(said)
@@ -170,7 +182,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         if any(mark.search(sentence) for mark in grammar.marks["for_once"]):
             frame.bounds |= weeks_of_days(frame, phrases, said_at_us)
         if frame.times or grammar.parser == "english":
-            known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-3:]))
+            known = map(facts_of, reversed(recent[-3:]))
             frame.subject = thing_timed(frame, chain([result.facts], known), grammar) or frame.subject
         before = frame
         if names_anew(frame, grammar):
@@ -207,24 +219,22 @@ def _sentence(  # noqa: PLR0912, PLR0915
         found_any = True
     if speech.act == "correct" and not found_any and not question:
         speech.elliptic = said_later(speech.text, grammar) or speech.elliptic
-        result.facts.extend(elliptic(speech, before_that, grammar, tables, said_at_us, sentence))
+        result.facts.extend(elliptic(speech, stated, grammar, tables, said_at_us, sentence))
     if speech.act == "retract" and not found_any:
-        result.facts.extend(_taken_back(result, grammar, tables, said_at_us, zone, recent, sentence))
+        result.facts.extend(_taken_back(before_that(), grammar, said_at_us, sentence))
     if not found_any and any(mark.search(speech.text) for mark in grammar.marks["off_it"]):
-        known = (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-6:]))
-        result.facts.extend(called_off(chain([result.facts], known), said_at_us, sentence))
+        result.facts.extend(called_off(chain([result.facts], told_before(facts_of, recent)), said_at_us, sentence))
     if not found_any and not speech.act and not question:
         result.facts.extend(now_it_is(held, before_that, phrases, raw, grammar, said_at_us, sentence))
     moved(result, before_facts)
     what_it_replaces(result, before_facts, grammar, tables)
-    told_before = partial(_told_before, grammar, tables, said_at_us, zone, recent)
-    by_what_was_told(result, before_facts, sentence, told_before, before_that, tables, grammar, said_at_us)
+    known_before = partial(told_before, facts_of, recent)
+    by_what_was_told(result, before_facts, sentence, known_before, before_that, tables, grammar, said_at_us)
     names_more = any(mark.match(sentence) for mark in grammar.marks["adding"])
     if names_more and not found_any and not question and not speech.act:
-        earlier = _earlier(result, grammar, tables, said_at_us, zone, recent)
-        result.facts.extend(added(sentence, earlier, tables, grammar, said_at_us))
+        result.facts.extend(added(sentence, before_that(), tables, grammar, said_at_us))
     if any(mark.search(sentence) for mark in grammar.marks["until_then"]):
-        earlier = _earlier(Statements(result.facts[:before_facts]), grammar, tables, said_at_us, zone, recent)
+        earlier = newest_before(facts_of, Statements(result.facts[:before_facts]), recent, tables)
         told = [*earlier, *result.facts[before_facts:]]
         result.facts[before_facts:] = until_then(result.facts[before_facts:], told, said_at_us)
     if nobody and result.last_party is None:
@@ -314,34 +324,9 @@ def _facts(  # noqa: PLR0912, PLR0915
     return made
 
 
-def _told_before(
-    grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str]
-) -> Iterator[Sequence[FormedFact]]:
-    """What each of the messages before this one states, the newest first."""
-    return (read_statements(one, grammar, tables, said_at_us, zone).facts for one in reversed(recent[-6:]))
-
-
-def _earlier(
-    result: Statements, grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str]
-) -> list[FormedFact]:
-    """What was stated before, the newest last: in this message, or else in the newest message that stated anything."""
-    if result.facts:
-        return result.facts
-    for text in reversed(recent[-6:]):
-        facts = [
-            fact for fact in read_statements(text, grammar, tables, said_at_us, zone).facts if fact.act in ("assert", "correct")
-        ]
-        telling = [fact for fact in facts if fact.predicate in tables.predicates or ":" in fact.predicate]
-        if telling or facts:
-            return telling or facts
-    return []
-
-
 def _taken_back(
-    result: Statements, grammar: Grammar, tables: FormationTables, said_at_us: int, zone: str, recent: Sequence[str],
-    sentence: str,
+    before: Sequence[FormedFact], grammar: Grammar, said_at_us: int, sentence: str
 ) -> list[FormedFact]:  # fmt: skip
-    before = _earlier(result, grammar, tables, said_at_us, zone, recent)
     if not before:
         return [unsettled("retract", "", "", grammar, said_at_us, sentence)]
     return [

@@ -18,6 +18,7 @@ TOLD = {
     "tr": ("Roma'da yaşıyorum.", "Patronum Anna.", "Kiram 900 euro."),
 }
 FORMS = yaml.safe_load((Path(__file__).parent / "brief_corrections.yaml").read_text(encoding="utf-8"))
+WHICH = FORMS.pop("which")
 
 
 @pytest.mark.parametrize(
@@ -106,3 +107,23 @@ def test_what_only_sounds_like_a_correction_corrects_nothing(tables: FormationTa
             text, role="user", speaker="", said_at_us=SAID, zone="UTC", recent=(told,), tables=tables, language=language
         )
         assert "correct" not in {one.act for one in formed.facts}
+
+
+@pytest.mark.parametrize(("language", "before", "text", "predicate", "value"), WHICH)
+def test_a_correction_is_of_the_newest_fact_of_its_kind(
+    tables: FormationTables, language: str, before: list[str], text: str, predicate: str, value: str
+) -> None:
+    formed = form(text, role="user", speaker="", said_at_us=SAID, zone="UTC", recent=before, tables=tables, language=language)
+    assert [(one.predicate, one.value) for one in formed.facts] == ([(predicate, value)] if predicate else [])
+    assert all(one.act == "correct" for one in formed.facts)
+
+
+def test_all_that_a_message_tells_by_one_number_is_corrected(tables: FormationTables) -> None:
+    formed = form(
+        "Sorry, 3.", role="user", speaker="", said_at_us=SAID, zone="UTC", recent=("I have 2 cats.",), tables=tables,
+        language="en",
+    )  # fmt: skip
+    assert {(one.predicate, one.value, one.act) for one in formed.facts} == {
+        ("count:cat", "3", "correct"),
+        ("owns", "3 cats", "correct"),
+    }
