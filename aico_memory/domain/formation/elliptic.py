@@ -140,8 +140,8 @@ def _of(fact: FormedFact, value: str, grammar: Grammar) -> str:
 
 
 def _without_noun(value: str, predicate: str, grammar: Grammar) -> str:
-    """ "Size 43" of a shoe size: the number, without the noun that says what it is a number of."""
-    first, _, number = value.partition(" ")
+    """ "Size 43", "size L" of a shoe or shirt size: without the noun that says what it is one of."""
+    first, _, rest = value.partition(" ")
     noun = lower_in(first, grammar.code)
-    named = noun.isalpha() and number[:1].isdigit() and predicate.startswith(ATTRIBUTE) and predicate.endswith(noun)
-    return number if named else value
+    named = noun.isalpha() and bool(rest) and predicate.startswith(ATTRIBUTE) and predicate.endswith(noun)
+    return rest if named else value
