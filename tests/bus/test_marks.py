@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from aico_memory.bus.broker import heads as heads_module
+from aico_memory.bus.broker.heads import Marks
 from aico_memory.contracts.envelope import make_record
 from aico_memory.contracts.v1 import behavioral_pb2, bus_pb2
 from aico_memory.contracts.wire import HEADS_TOPIC, MARKS_PREFIX, Kind, OutgoingRecord, marks_topic
@@ -87,3 +95,56 @@ def test_who_says_hello_again_goes_on_hearing_marks(broker, connect, message) ->
     worker.hello()
     client.acknowledged(message())
     assert next_mark(sub) == (0, 1, {MESSAGE: 1})
+
+
+def test_nobody_uses_up_the_marks_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heads_module, "_SETS_PER_IDENTITY", 2)
+    monkeypatch.setattr(heads_module, "_SETS", 3)
+    journal = SimpleNamespace(epoch=1, head=5, heads={topic.encode(): (0, 5) for topic in (MESSAGE, FEEDBACK)})
+    sent: list[bytes] = []
+    marks = Marks(cast(Any, journal), cast(Any, SimpleNamespace(send=sent.append)))
+    sets = [[MESSAGE], [FEEDBACK], [MESSAGE, FEEDBACK], [MESSAGE, "memory/other/v1/"]]
+
+    def heard() -> list[int]:
+        sent.clear()
+        marks.send([topic.encode() + b"\0" for topic in (MESSAGE, FEEDBACK)])
+        return [at for at, topics in enumerate(sets) if any(frame.startswith(marks_topic(topics)) for frame in sent)]
+
+    marks.join(b"1", "greedy", sets[0])
+    marks.join(b"2", "greedy", sets[1])
+    marks.join(b"2", "greedy", sets[2])
+    # A third set is one too many for an identity, by whichever of its connections; a set that it has already is not.
+    assert heard() == [0, 1]
+    marks.join(b"2", "greedy", sets[0])
+    marks.join(b"3", "other", sets[2])
+    marks.join(b"3", "other", sets[3])
+    # And a fourth one too many for all.
+    assert heard() == [0, 1, 2]
+    marks.leave(b"1")
+    assert heard() == [0, 1, 2]
+    marks.leave(b"2")
+    marks.join(b"3", "other", sets[3])
+    assert heard() == [2, 3]
+
+
+def test_who_is_told_to_begin_anew_and_goes_instead_leaves_no_marks_behind(
+    broker, connect, message, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aico_memory.bus.broker.sessions._PROBE_SECONDS", 0.01)
+    client, worker = connect(), connect("semantic")
+    consume(worker, MESSAGE)
+    marks = broker.broker._sessions._marks
+    with monkeypatch.context() as broken:
+
+        def fail(connection: Any, frame: bytes) -> None:
+            raise RuntimeError("unexpected")
+
+        broken.setattr(broker.broker._intake, "take", fail)
+        worker.publish(message())
+        worker.receive(Kind.RESYNC)
+    assert len(marks.connections()) == 1
+    worker.close()
+    deadline = time.monotonic() + 60
+    while marks.connections():
+        assert time.monotonic() < deadline, "the connection was never missed"
+        client.control("ping")

@@ -12,8 +12,9 @@ from aico_memory.contracts.v1 import bus_pb2
 from aico_memory.contracts.wire import HEADS_TOPIC, marks_topic
 from aico_memory.settings.bus import BusSettings
 
-# Sets of topics that one connection, and all together, may have marks for; of more they hear the beacon.
-_SETS_PER_CONNECTION, _SETS = 64, 4096
+# Sets of topics that one identity, and all together, may have marks for; of more they hear the beacon. Each drain looks at all
+# of them, and nobody is to use up those of the others.
+_SETS_PER_IDENTITY, _SETS = 64, 1024
 
 
 @dataclass(slots=True)
@@ -39,14 +40,17 @@ class Marks:
         self._journal = journal
         self._delivery = delivery
         self._readers: dict[bytes, _Readers] = {}
-        # Topics of the marks that a connection hears, by routing id.
-        self._heard: dict[bytes, set[bytes]] = {}
+        # The identity of a connection and the topics of the marks that it hears, by routing id.
+        self._heard: dict[bytes, tuple[str, set[bytes]]] = {}
 
-    def join(self, routing_id: bytes, topics: Sequence[str]) -> None:
+    def join(self, routing_id: bytes, user_id: str, topics: Sequence[str]) -> None:
         """This connection reads these topics as one consumer; what stands in the journal by now it reads from there."""
         topic = marks_topic(topics)
-        heard = self._heard.get(routing_id, set())
-        if topic in heard or len(heard) >= _SETS_PER_CONNECTION:
+        _, heard = self._heard.get(routing_id, (user_id, set[bytes]()))
+        if topic in heard:
+            return
+        mine = set[bytes]().union(*(theirs for whose, theirs in self._heard.values() if whose == user_id))
+        if topic not in mine and len(mine) >= _SETS_PER_IDENTITY:
             return
         readers = self._readers.get(topic)
         if readers is None:
@@ -55,15 +59,20 @@ class Marks:
             readers = _Readers(topic, frozenset(name.encode() for name in topics), self._journal.head)
             self._readers[topic] = readers
         readers.count += 1
-        self._heard.setdefault(routing_id, set()).add(topic)
+        heard.add(topic)
+        self._heard[routing_id] = (user_id, heard)
 
     def leave(self, routing_id: bytes) -> None:
         """This connection is gone; one that only says HELLO again is not, and goes on hearing its marks."""
-        for topic in self._heard.pop(routing_id, ()):
+        for topic in self._heard.pop(routing_id, ("", ()))[1]:
             readers = self._readers[topic]
             readers.count -= 1
             if not readers.count:
                 del self._readers[topic]
+
+    def connections(self) -> set[bytes]:
+        """Routing ids of the connections that hear marks."""
+        return set(self._heard)
 
     def send(self, batches: Sequence[bytes]) -> None:
         """Tell those whose topics moved in the drain that these batches are of."""

@@ -156,6 +156,9 @@ class Sessions:
         for connection in list(self._by_id.values()):
             if now - connection.seen > _SILENT_SECONDS:
                 self._send(connection.routing_id, _PONG)
+        # Those that were told to begin anew and did not.
+        for routing_id in self._marks.connections() - self._by_id.keys():
+            self._send(routing_id, _PONG)
 
     def describe(self, subscriptions: Counter[str]) -> list[dict[str, Any]]:
         """All connections, for the operator."""
@@ -297,7 +300,7 @@ class Sessions:
             error = error or refuse(connection.identity, name)
         if error is None:
             if check.consumer:
-                self._marks.join(connection.routing_id, check.topics)
+                self._marks.join(connection.routing_id, connection.identity.user_id, check.topics)
             granted = bus_pb2.Granted(request=check.request)
             self._send(connection.routing_id, bytes((Kind.GRANTED,)) + granted.SerializeToString())
             return
