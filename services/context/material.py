@@ -200,11 +200,12 @@ def _scores(found: context_pb2.Candidates, parts: int = 0) -> dict[str, tuple[fl
 
 
 def _around(request: context_pb2.ContextRequest, plan: Plan, found: context_pb2.Candidates | None, mood: float) -> Surroundings:
+    at_us = request.as_of_us or request.known_as_of_us or OPEN
     if found is None:
-        return Surroundings(session_id=request.session_id, valence=mood, past=plan.historical)
+        return Surroundings(session_id=request.session_id, valence=mood, past=plan.historical, at_us=at_us)
     return Surroundings(
         entities=frozenset(entity.casefold() for entity in found.entities), session_id=request.session_id,
-        past=plan.historical, valence=mood, utility=plan.figures.utility, kinds=frozenset(plan.figures.kinds),
+        past=plan.historical, at_us=at_us, valence=mood, utility=plan.figures.utility, kinds=frozenset(plan.figures.kinds),
         together={(pair.first, pair.second): pair.times for pair in found.together},
         reached={one.memory_id: one.hops for one in found.reached},
     )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from aico_memory.domain.context.items import RAW_KINDS, ContextItem, changed
 from aico_memory.domain.formation.entities import slug
+from aico_memory.domain.memory import OPEN
 from aico_memory.settings.context import BoostSettings
 
 # The share of what is of a kind that the intent asks for.
@@ -32,6 +33,8 @@ class Surroundings:
     kinds: frozenset[str] = frozenset()
     # What was is asked for as well as what is.
     past: bool = False
+    # The moment that is asked of, in Unix microseconds; what ends after it held then.
+    at_us: int = OPEN
     # Id -> hops from what matches (0: it mentions what is asked about).
     reached: Mapping[str, int] = ()  # type: ignore[assignment]
 
@@ -111,7 +114,7 @@ def _factors(item: ContextItem, around: Surroundings, figures: BoostSettings) ->
         yield "mood", figures.mood
     if item.source_confidence < figures.least_source_confidence:
         yield "source", figures.weak_source
-    if item.over_us and not around.past and not item.answers:
+    if 0 < item.over_us <= around.at_us and not around.past and not item.answers:
         yield "over", figures.over
     if item.tier == "dormant":
         yield "dormant", figures.dormant

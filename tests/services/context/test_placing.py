@@ -65,3 +65,13 @@ def test_what_is_hot_and_finds_no_room_takes_none_from_its_words(weighing: Conte
     rules = [one.rule for one in answer.dropped]
     assert 0 < rules.count("hot_share") < 3
     assert len({tuple(item.evidence) for item in answer.items}) == 3
+
+
+def test_what_held_at_the_moment_that_is_asked_of_is_not_put_behind_for_being_over_since(
+    handlers: ContextHandlers, tiers: Tiers
+) -> None:
+    end = 1_700_000_000_000_000
+    tiers.items = [an_item(1, "User lives in Porto", valid_until_us=end)]
+    for moment, behind in (({"as_of_us": end - 1}, False), ({"known_as_of_us": end - 1}, False), ({"as_of_us": end + 1}, True)):
+        (item,) = context(handlers, "Where is Porto?", explain=True, **moment).items
+        assert ("over" in {share.feature for share in item.shares}) is behind

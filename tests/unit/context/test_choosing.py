@@ -152,6 +152,9 @@ def test_boosts_keep_scores_in_range_and_name_what_they_add(found: list[ContextI
         ({"tier": "dormant"}, Surroundings(), {"dormant": -0.1}),
         ({"over_us": 1}, Surroundings(), {"over": -0.25}),
         ({"over_us": 1}, Surroundings(past=True), {}),
+        # It held at the moment that is asked of, and was over by a later one.
+        ({"over_us": 2}, Surroundings(at_us=1), {}),
+        ({"over_us": 2}, Surroundings(at_us=2), {"over": -0.25}),
         ({"over_us": 1, "answers": True}, Surroundings(), {}),
         ({"kind": "constraint"}, Surroundings(kinds=frozenset({"constraint"})), {"kind": 0.24}),
         ({"kind": "fact"}, Surroundings(kinds=frozenset({"constraint"})), {}),
