@@ -47,6 +47,12 @@ class Wanted:
         """Everything to subscribe to."""
         return (*(topic.encode() for topic in self.checked), *self.free)
 
+    @property
+    def sent(self) -> tuple[bytes, ...]:
+        """What was subscribed to once it is granted; to take back more would take it from others who share the socket."""
+        topics = self.prefixes[: len(self.prefixes) - sum(map(len, self.chunks))]
+        return (*topics, self.nonce) if self.nonce else topics
+
 
 class SubscriptionBook:
     """All subscriptions of one link."""

@@ -130,7 +130,7 @@ class Traffic:
     def unwant(self, wanted: Wanted) -> None:
         """Give a subscription up."""
         if wanted.progress in (Progress.GRANTED, Progress.LIVE):
-            self.filters.extend((False, prefix) for prefix in wanted.prefixes)
+            self.filters.extend((False, prefix) for prefix in wanted.sent)
         self._waiting.pop(wanted, None)
         self.book.remove(wanted)
         if wanted in self._subscribing:
