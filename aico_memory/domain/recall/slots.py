@@ -155,7 +155,7 @@ def asks(text: str) -> bool:
 
 
 def is_asking(low: str, grammar: Grammar) -> bool:
-    """Whether a lower-case word has the form of a question word; in German "wohne" has it, too."""
+    """Whether a lower-case word has the form of a question word."""
     return any(mark.fullmatch(low) for mark in grammar.marks["asks_word"])
 
 

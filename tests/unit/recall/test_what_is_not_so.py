@@ -9,6 +9,7 @@ from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.memory import OPEN
 from aico_memory.domain.recall.reading.passage import Passage
 from aico_memory.domain.recall.reading.picking import Reading
+from aico_memory.domain.recall.reading.pool import only_asks
 from tests.support.reading import DAY, START, answered, finding
 
 LIKED = [
@@ -142,6 +143,23 @@ def test_what_only_asks_is_not_read(
 
     assert answered(tables, reads, language, texts, question).values == [value]
     assert read == [tuple(texts[0].split())]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "only"),
+    [
+        ("en", "What tea should I buy?", True),
+        ("en", "x?", True),
+        ("en", "Guess what, I moved to Rome?", False),
+        ("en", "Did I say that I moved to Rome?", False),
+        ("de", "Ich wohne ja in Rom, welchen Bus nehme ich da?", False),
+        ("de", "Welchen Bus nehme ich?", True),
+        ("tr", "Roma'da yaşıyorum, hangi otobüse bineyim?", False),
+        ("tr", "Hangi çayı almalıyım?", True),
+    ],
+)  # fmt: skip
+def test_what_tells_something_in_asking_is_read(tables: FormationTables, language: str, text: str, only: bool) -> None:
+    assert only_asks(text, tables.grammars[language]) is only
 
 
 def test_the_name_of_a_room_is_not_where_one_lives(tables: FormationTables) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from aico_memory.domain.formation.grammar import Grammar
@@ -19,6 +20,7 @@ ROOM = 160
 _GRAM = 4
 # Weight of what the rules have read of the question, beside words in common (0 to 1) and their parts (0 to 1).
 _READ = 2.0
+_CLAUSES = re.compile(r"[,;:–—]\s|\s-\s")
 # Fewer words with a question mark tell nothing.
 _LEAST_TELLING = 3
 
@@ -59,19 +61,23 @@ def worth_reading(
 def only_asks(text: str, grammar: Grammar) -> bool:
     """Whether a message is nothing but a question ("What tea should I buy?", "x?"): it tells nothing, however often one asks.
 
-    What is asked without a question word may tell something ("Did I say that I moved to Rome?").
+    What is asked without a question word may tell something ("Did I say that I moved to Rome?"), and so may a clause without
+    one beside another that has it ("Guess what, I moved to Rome?").
     """
     if not asks(text):
         return False
     parts = sentences(text)
-    return bool(parts) and all(asks(part) and _has_a_question_word(part, grammar) for part in parts)
+    clauses = [clause for part in parts for clause in _CLAUSES.split(part)]
+    if len(clauses) == 1 and len(words_in(text)) < _LEAST_TELLING:
+        return True
+    return bool(parts) and all(map(asks, parts)) and all(_has_a_question_word(clause, grammar) for clause in clauses)
 
 
-def _has_a_question_word(sentence: str, grammar: Grammar) -> bool:
-    lows = [lower_in(trim(word), grammar.code) for word in words_in(sentence)]
+def _has_a_question_word(clause: str, grammar: Grammar) -> bool:
+    lows = [lower_in(trim(word), grammar.code) for word in words_in(clause)]
     # Turkish asks where the answer would stand; elsewhere a later one may join a clause ("Do you know where I live?").
     first = lows if grammar.parser == "turkish" else lows[:2]
-    return len(lows) < _LEAST_TELLING or any(is_asking(low, grammar) for low in first)
+    return any(is_asking(low, grammar) for low in first)
 
 
 def _grams(word: str) -> frozenset[str]:
