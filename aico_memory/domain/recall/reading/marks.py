@@ -54,7 +54,6 @@ def role_of(low: str, grammar: Grammar) -> int:
     bare = low.partition("'")[0]
     tables = grammar.words
     if is_asking(low, grammar) and (low in tables["asking"] or grammar.parser == "turkish"):
-        # The German pattern holds "wohne" as well.
         return ASKS
     if is_first_person(low, grammar) or (grammar.parser != "turkish" and is_first_person(bare, grammar)):
         return SPEAKER
