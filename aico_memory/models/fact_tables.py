@@ -55,7 +55,7 @@ _GROUPS = (
     "sports", "aims", "particles", "third", "asking", "framing", "begins", "attends", "object_pronouns", "lessons",
     "sharing", "compares", "tongues", "prefers", "where_had", "fresh", "retires", "kin", "apart_kin", "codes", "ordinals",
     "light", "which", "places", "also", "listing", "negates", "only", "not_named", "takes_object",
-    "strikes", "enters", "dwellings", "learns", "each", "takes_over", "debts",
+    "strikes", "visits", "passing", "enters", "dwellings", "learns", "each", "takes_over", "debts",
     "asides", "colours", "drinks", "honours", "vehicles", "callings",
     "clock_words", "clock_names", "time_words", "money", "masses", "lengths", "spans",
 )  # fmt: skip

@@ -55,12 +55,14 @@ from aico_memory.domain.formation.noticing import (
     until_then,
 )
 from aico_memory.domain.formation.parties import is_somebody, mentioned, names_anew
+from aico_memory.domain.formation.passing_states import for_the_day
 from aico_memory.domain.formation.plainer import MAX_CHARACTERS, PARSERS, plainer
 from aico_memory.domain.formation.plausible import plausible
 from aico_memory.domain.formation.sharing import shared
 from aico_memory.domain.formation.succession import Statements, may_be_meant, meant_by_pronoun, note_what_is_over, succeeded
 from aico_memory.domain.formation.turkish_context import spelled
 from aico_memory.domain.formation.validity import bounds_of, end_of_named_day, validity_of, weeks_of_days, with_holders
+from aico_memory.domain.formation.visits import is_past_visit, when_visited
 from aico_memory.domain.formation.when import TimePhrase, find_times
 from aico_memory.domain.formation.wording import even, is_value, lower_in, sentences, squeeze
 from aico_memory.domain.memory import OPEN
@@ -190,7 +192,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
         note_what_is_over(result, frame, grammar)
         if begins_later(result, before_facts, frame, phrases, grammar):
             continue
-        facts = _facts(frame, speech, phrases, raw, grammar, tables, said_at_us, sentence, result, recent)
+        facts = _facts(frame, speech, phrases, raw, grammar, tables, said_at_us, zone, sentence, result, recent)
         found_any = found_any or bool(facts)
         if facts and after_that != OPEN and not frame.times:
             # "Until the end of March I'm on nights, then on days": the one begins where the other ends.
@@ -245,7 +247,7 @@ def _sentence(  # noqa: PLR0912, PLR0915
 
 def _facts(  # noqa: PLR0912, PLR0915
     frame: Frame, speech: Speech, phrases: Sequence[TimePhrase], raw: Sequence[str], grammar: Grammar,
-    tables: FormationTables, said_at_us: int, sentence: str, result: Statements, recent: Sequence[str],
+    tables: FormationTables, said_at_us: int, zone: str, sentence: str, result: Statements, recent: Sequence[str],
 ) -> list[FormedFact]:  # fmt: skip
     if frame.unreal:
         return []
@@ -299,7 +301,11 @@ def _facts(  # noqa: PLR0912, PLR0915
         found = replace(found, left=kept if found.act == "" and other else "")  # noqa: PLW2901
         own = shared(found.value, values, frame, phrases, grammar)
         begun = happens(frame, grammar) or begins_with_it(found, own, phrases, said_at_us, tables, grammar)
-        holds = validity_of(own, phrases, said_at_us, grammar, begun)
+        if is_past_visit(found, own, tables, grammar):
+            holds = when_visited(own, phrases, said_at_us, zone, grammar)
+        else:
+            holds = validity_of(own, phrases, said_at_us, grammar, begun)
+            holds = for_the_day(found, own, holds, said_at_us, zone, grammar)
         for fact in judge(
             found, own, speech, bound if found.temporal else holds, grammar, tables, said_at_us, sentence, sudden
         ):

@@ -28,6 +28,8 @@ COPULA = re.compile(
 # "vereyim", "gideyim": what somebody offers to do.
 _OFFER = re.compile(r"^(.{2,}?)y?[ae]y[ıi]m$")
 _HERE = re.compile(r"^.{2,}[dt][ae]y[ıi][mz]$")
+# "Gent'teydim", "Gent'teydik": where one was.
+_WAS_HERE = re.compile(r"^(.{2,}[dt][ae])yd[ıi]([mk])$")
 _IS = re.compile(r"[dt][ıiuü]r$")
 # "kırmızıydı", "Nalan Hanım'dı": what it was. Behind a consonant an unknown verb may end like that, too.
 _WAS = re.compile(r"'y?[dt][ıiuü]$|(?<=[aeıioöuü])yd[ıiuü]$")
@@ -67,6 +69,8 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
         return existential(frame, words[:-1], grammar)
     if (offer := _OFFER.match(low[-1])) and offer[1] in grammar.verbs:
         return None
+    if there := _was_there(words[-1]):
+        words, low, frame.past = [*words[:-1], there], [*low[:-1], low_tr(there)], True
     whose_it_is = any(own_noun(word, grammar) for word in low[:-1]) or any(genitive(word) for word in words[:-1])
     if whose_it_is and (bare := _without_past(words[-1], grammar)):
         # "Kuaförüm Nalan Hanım'dı": till now, and no longer; of a garden it says how it looked.
@@ -155,6 +159,15 @@ def nominal(frame: Frame, words: list[str], grammar: Grammar, party: Party | Non
         return None
     frame.subject = found
     return _with_value(frame, words[length:])
+
+
+def _was_there(word: str) -> str:
+    """ "Gent'teydim" as "Gent'teyim", in the same person; empty where the word tells of no place in the past."""
+    match = _WAS_HERE.match(low_tr(word))
+    if match is None:
+        return ""
+    vowel = "ı" if match[1].endswith("a") else "i"
+    return f"{word[: match.end(1)]}y{vowel}{'m' if match[2] == 'm' else 'z'}"
 
 
 def _best_liked(low: list[str], grammar: Grammar) -> tuple[int, str] | None:

@@ -64,6 +64,12 @@ def from_us(at_us: int, zone: str) -> datetime:
     return (datetime(1970, 1, 1, tzinfo=ZoneInfo("UTC")) + timedelta(microseconds=at_us)).astimezone(ZoneInfo(zone or "UTC"))
 
 
+def day_of(at_us: int, zone: str) -> tuple[int, int]:
+    """The day of the zone in which that moment is, from midnight to midnight."""
+    start = _midnight(from_us(at_us, zone))
+    return to_us(start), to_us(start + timedelta(days=1))
+
+
 def find_times(lowered: str, calendar: Calendar, language: str, said_at_us: int, zone: str) -> list[TimePhrase]:
     """Phrases of time in a lower-case text, in order, none overlapping."""
     if not _has_cue(lowered, calendar):
