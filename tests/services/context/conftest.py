@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -66,3 +67,18 @@ def asked_ms(link: TwinLink, monkeypatch: pytest.MonkeyPatch) -> dict[Any, float
 
     monkeypatch.setattr(link, "request", request)
     return given
+
+
+@pytest.fixture
+def slow_search(link: TwinLink, tiers: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is away, and a search takes longer than the 300 ms that the other tiers have, by the worker's clock."""
+    tiers.model_away = True
+    late_s = 0.0
+    monkeypatch.setattr("services.context.tiers.monotonic", lambda: monotonic() + late_s)
+
+    def slow(message: Any, user: str) -> semantic_pb2.SemanticMatches:
+        nonlocal late_s
+        late_s = 0.35
+        return tiers.query(message, user)
+
+    link.answers[semantic_pb2.SemanticQuery] = slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -109,23 +108,12 @@ def test_ids_that_are_nobody_s_are_refused_and_so_are_more_than_can_be_told(hand
         disclosed(handlers, "detail", memory_ids=["o9"], filters=semantic_pb2.SearchFilters(kinds=["outcome"]))
 
 
+@pytest.mark.usefixtures("slow_search")
 @pytest.mark.parametrize("depth", ["timeline", "detail"])
 def test_a_slow_search_leaves_time_for_what_is_around_what_it_found(
-    handlers: ContextHandlers, tiers: Held, link: TwinLink, asked_ms: dict[Any, float], monkeypatch: pytest.MonkeyPatch,
-    depth: str,
-) -> None:  # fmt: skip
+    handlers: ContextHandlers, tiers: Held, asked_ms: dict[Any, float], depth: str
+) -> None:
     tiers.say(LONG)
-    tiers.model_away = True
-
-    late_s = 0.0
-    monkeypatch.setattr("services.context.tiers.monotonic", lambda: monotonic() + late_s)
-
-    def slow(message: Any, user: str) -> semantic_pb2.SemanticMatches:
-        nonlocal late_s
-        late_s = 0.35
-        return tiers.query(message, user)
-
-    link.answers[semantic_pb2.SemanticQuery] = slow
     answer = disclosed(handlers, depth, query="bicycle")
     assert (len(answer.items), list(answer.degraded)) == (1, ["model"])
     assert asked_ms[semantic_pb2.SemanticQuery] <= 4700 and asked_ms[context_pb2.AroundRequest] >= 300

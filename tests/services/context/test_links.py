@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -56,21 +55,11 @@ def test_a_layer_that_is_away_takes_no_time_from_the_links_of_the_others(
     assert asked_ms[semantic_pb2.GetMemory] > 100
 
 
+@pytest.mark.usefixtures("slow_search")
 def test_a_search_that_waited_for_the_model_leaves_time_for_the_links(
-    handlers: ContextHandlers, tiers: Held, link: TwinLink, asked_ms: dict[Any, float], monkeypatch: pytest.MonkeyPatch
+    handlers: ContextHandlers, tiers: Held, asked_ms: dict[Any, float]
 ) -> None:
     tiers.say("I like green tea", turn=True)
-    tiers.model_away = True
-    late_s = 0.0
-    monkeypatch.setattr("services.context.tiers.monotonic", lambda: monotonic() + late_s)
-
-    def slow(message: Any, user: str) -> semantic_pb2.SemanticMatches:
-        nonlocal late_s
-        # Longer than the 300 ms that the others have.
-        late_s = 0.35
-        return tiers.query(message, user)
-
-    link.answers[semantic_pb2.SemanticQuery] = slow
     answer = ask(handlers, context_pb2.UnifiedRequest(user_id=USER, query="tea"))
     assert list(answer.degraded) == ["model"]
     assert [tie.unknown for hit in answer.hits for tie in hit.links] == [False, False]
