@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
@@ -12,6 +12,8 @@ from aico_memory.domain.formation.succession import Statements
 RECENT = 6
 # The facts of a message that is read by itself.
 Read = Callable[[str], Sequence[FormedFact]]
+# The facts of one message after the other, the newest first.
+Earlier = Callable[[], Iterable[Sequence[FormedFact]]]
 
 
 def told_before(read: Read, recent: Sequence[str]) -> Iterator[Sequence[FormedFact]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from aico_memory.domain.formation.acts import Speech
 from aico_memory.domain.formation.attributes import ATTRIBUTE
+from aico_memory.domain.formation.earlier import Earlier
 from aico_memory.domain.formation.formed import FormedFact
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.judging import MAX_TEXT, bare, unsettled
@@ -16,8 +17,6 @@ from aico_memory.domain.formation.same_kind import HARDLY, SURELY, Heard, opens_
 from aico_memory.domain.formation.values import other_number
 from aico_memory.domain.formation.wording import even, lower_in, squeeze, trim
 
-# The facts that a correction may mean, one message after the other, the newest first.
-Earlier = Callable[[], Iterable[Sequence[FormedFact]]]
 # Characters of a whole message that is a correction, and words of a value.
 _BRIEF, _LONGEST = 80, 6
 # Forms of whole messages, and how well their value has to fit: what is said of anything else as well ("I mean …"), best.

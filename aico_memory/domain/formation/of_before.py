@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
 from aico_memory.domain.formation.attributes import TIME
+from aico_memory.domain.formation.earlier import Earlier
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.naming import object_key
@@ -15,7 +16,6 @@ from aico_memory.domain.formation.weight import STATED
 from aico_memory.domain.formation.wording import lower_in, squeeze
 from aico_memory.domain.memory import OPEN
 
-Earlier = Callable[[], Iterable[Sequence[FormedFact]]]
 _TOLD = frozenset({"assert", "correct"})
 
 
