@@ -63,7 +63,7 @@ def selection_delete(
     if sum((request_id is not None, until is not None, everything)) != 1:
         raise InvalidMessage("Say which selections", "Give a request id, --until or --all.")
     with face.client() as client:
-        found = {"deleted": client.delete_selections(user, request_id, until)}
+        found = {"deleted": client.delete_selections(user, request_id, until, everything)}
     face.show(found, face.fields)
 
 

@@ -9,8 +9,9 @@ from typing import TypedDict
 from aico_memory.client.feedback_verbs import FeedbackVerbs
 from aico_memory.client.paging import paged
 from aico_memory.client.session import Session
-from aico_memory.client.validation import MAX_QUERY, checked_text, moment_us, optional_text
+from aico_memory.client.validation import MAX_QUERY, checked_flag, checked_text, moment_us, optional_text
 from aico_memory.contracts.v1 import behavioral_pb2
+from aico_memory.errors import InvalidMessage
 
 Moment = datetime | str | None
 
@@ -142,11 +143,18 @@ class SelectionVerbs(FeedbackVerbs):
         )  # fmt: skip
         return str((await self._session.command(command, user)).status)
 
-    async def delete_selections(self, user_id: str, request_id: str | None = None, until: Moment = None) -> int:
-        """Delete what was asked, chosen and why: of one request, of all up to a moment, or (neither) of all; how many.
+    async def delete_selections(
+        self, user_id: str, request_id: str | None = None, until: Moment = None, everything: bool = False
+    ) -> int:
+        """Delete what was asked, chosen and why: of one request, of all up to a moment, or with `everything` of all; how many.
 
-        Thumbs on them, and what these have taught, stay. NotFound where the user has no selection of this request.
+        Thumbs on them, and what these have taught, stay. InvalidMessage unless exactly one of the three is given, NotFound
+        where the user has no selection of this request.
         """
+        if sum((request_id is not None, until is not None, checked_flag(everything, "everything"))) != 1:
+            raise InvalidMessage(
+                "Say which selections", "Give a `request_id`, `until` or `everything=True`, and only one of them."
+            )
         user = self._session.user(user_id)
         command = behavioral_pb2.DeleteSelections(
             user_id=user, request_id=optional_text(request_id, "request_id"), until_us=moment_us(until, "until")

@@ -40,9 +40,11 @@ class SynchronousLearning:
         """Keep the answer that was given with a selected skill."""
         return self._run(self._client.record_response(user_id, request_id, response))
 
-    def delete_selections(self: _Face, user_id: str, request_id: str | None = None, until: Moment = None) -> int:
+    def delete_selections(
+        self: _Face, user_id: str, request_id: str | None = None, until: Moment = None, everything: bool = False
+    ) -> int:
         """Delete what was asked, chosen and why; thumbs stay."""
-        return self._run(self._client.delete_selections(user_id, request_id, until))
+        return self._run(self._client.delete_selections(user_id, request_id, until, everything))
 
     def style(self: _Face, user_id: str) -> list[StyleBelief]:
         """What the user likes of each style dimension."""

@@ -146,6 +146,8 @@ def test_a_skill_is_applied_to_a_system_prompt_and_consent_is_shown(deployment: 
         assert client.delete_selections(user, moon["request_id"]) == 1
         assert moon["request_id"] not in [one["request_id"] for one in client.selection_list(user)]
         assert deployment.run("selection-delete", "--user", user).code != 0
+        with pytest.raises(InvalidMessage):
+            client.delete_selections(user)
         assert deployment.ok("selection-delete", first["request_id"], "--user", user, "--json").json == {"deleted": 1}
         client.set_preference(user, {"verbosity": 0.2})
         assert {one["dimension"]: one["stated"] for one in client.style(user)}["verbosity"] == 0.2

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 import numpy as np
 
@@ -154,10 +156,24 @@ def _played(jobs: list[Job], plan: Plan) -> Iterator[tuple[Job, Floats, float]]:
         return
     # The longest first, so that no process ends alone.
     ordered = sorted(jobs, key=lambda job: -(job.algorithm in {*OURS, HYBRID}))
-    with environment(_ONE_THREAD), ProcessPoolExecutor(plan.processes, mp_context=get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(plan.processes, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    with environment(_ONE_THREAD), pool:
         waiting = {pool.submit(play_one, job, plan): job for job in ordered}
         for future in as_completed(waiting):
             yield waiting[future], *future.result()
+
+
+def _end_with_parent() -> None:
+    """A parent that was terminated tells its pool nothing, which would simulate on for minutes."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, name="end-with-parent", daemon=True).start()
 
 
 def play_one(job: Job, plan: Plan) -> tuple[Floats, float]:
