@@ -122,11 +122,13 @@ class Found(Memory, total=False):
     """A memory that was searched for; `shares` and `layer` with explain=True.
 
     `answers`: it answers the question, as `recall` would, and stands first. Only such ones have `subject`, `predicate`
-    and `value`.
+    and `value`. `over_since`: of a message, since when all that was read in it is replaced or corrected (ISO 8601), else
+    None; it is found all the same, since it was said.
     """
 
     score: float
     answers: bool
+    over_since: str | None
     shares: dict[str, float]
     layer: str
 

@@ -157,6 +157,7 @@ def search_shape(result: context_pb2.SearchResult, explain: bool) -> SearchResul
 
 def _hit(hit: semantic_pb2.SearchHit, explain: bool) -> Found:
     found: Found = {**memory_shape(hit.record), "score": hit.score, "answers": hit.answers}  # type: ignore[typeddict-item]
+    found["over_since"] = format_us(hit.over_us)
     if not hit.record.predicate:
         # A search reads words and vectors; of what answers, and by `get` and `recall`, it is told how an item is read.
         for unread in ("subject", "predicate", "value"):

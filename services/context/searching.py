@@ -89,7 +89,15 @@ class Searching:
                 cut = place
                 break
             shares = ranked.shares[place].shares if request.explain and place < len(ranked.shares) else ()
-            answer.hits.add(record=records[memory_id], score=score, shares=shares, layer="L1", answers=place < ranked.answers)
+            over_us = ranked.over_us[place] if place < len(ranked.over_us) else 0
+            answer.hits.add(
+                record=records[memory_id],
+                score=score,
+                shares=shares,
+                layer="L1",
+                answers=place < ranked.answers,
+                over_us=over_us,
+            )
         if request.explain:
             # What the owner left out is told by the owner: the answer is the same whether it is explained or not.
             answer.dropped.extend(

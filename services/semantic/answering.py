@@ -21,6 +21,7 @@ from aico_memory.settings.identity import IdentitySettings
 from aico_memory.settings.memory_model import ImportanceSettings
 from aico_memory.settings.semantic import SemanticSettings
 from aico_memory.stores.semantic.port import SemanticStore
+from aico_memory.stores.semantic.retrieval_port import RetrievalReads
 from services.semantic.candidates import Ranker
 from services.semantic.convert import (
     detail_message,
@@ -50,7 +51,7 @@ class Answering:
 
     def __init__(
         self, store: SemanticStore, live: LiveIndex, languages: LanguageTable, settings: SemanticSettings, clock: Clock,
-        identity: IdentitySettings, ranker: Ranker | None = None, recall: DirectRecall | None = None,
+        identity: IdentitySettings, retrieval: RetrievalReads, ranker: Ranker | None = None, recall: DirectRecall | None = None,
         vouched: Callable[[], int] = lambda: 0, importance: ImportanceSettings | None = None,
     ) -> None:  # fmt: skip
         self._store = store
@@ -62,7 +63,9 @@ class Answering:
         self._importance = importance or ImportanceSettings()
         # Global sequence through which everything is applied and indexed.
         self._vouched = vouched
-        self._searching = FusedSearch(ranker, recall, languages, settings, self.records) if ranker is not None else None
+        self._searching = (
+            FusedSearch(ranker, recall, languages, settings, self.records, retrieval) if ranker is not None else None
+        )
 
     def query(self, event: Event) -> semantic_pb2.SemanticMatches:
         """Ranked lists of the retrievers that are asked for. ModelMismatch where only vectors are, of another model."""

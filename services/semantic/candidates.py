@@ -276,7 +276,8 @@ class CandidateAnswers:
             {memory.version_of or memory.memory_id: memory.owner for memory in memories}, _SOURCES
         )
         told, records, room = self._retrieval.told(memories, sources, _content), answer.records, _ANSWER_BYTES
-        over = outlived(self._retrieval, memories, sources, view)
+        rests = ((one, sources[one.memory_id].event_ids) for one in memories)
+        over = outlived(self._retrieval, rests, view).since
         for memory, content in zip(memories, told, strict=True):
             room -= len(content)
             if room < 0 and records:

@@ -13,8 +13,10 @@ from aico_memory.domain.formation.language import LanguageTable
 from aico_memory.domain.memory import ONCE_BELIEVED, RECORD, Memory, View, admits, conditions
 from aico_memory.domain.retrieval.tokens import words
 from aico_memory.settings.semantic import SemanticSettings
+from aico_memory.stores.semantic.retrieval_port import RetrievalReads
 from services.semantic.candidates import Ranked, Ranker
 from services.semantic.direct_recall import NEAR, NOTHING, STATEMENT, DirectRecall, Recalled, speaking_of
+from services.semantic.outlived import outlived
 
 FUSED = "fused"
 # What one answer may weigh; the bus carries answers of a few megabytes.
@@ -43,12 +45,13 @@ class FusedSearch:
 
     def __init__(
         self, ranker: Ranker, recall: DirectRecall | None, languages: LanguageTable, settings: SemanticSettings,
-        records: _Read,
+        records: _Read, retrieval: RetrievalReads,
     ) -> None:  # fmt: skip
         self._ranker = ranker
         self._recall = recall
         self._settings = settings
         self._records = records
+        self._retrieval = retrieval
         self._ignored = says_nothing(languages)
 
     def search(
@@ -101,9 +104,14 @@ class FusedSearch:
             listed.memory_ids.append(records[key].memory_id)
             listed.scores.append(score)
             if message.shares:
-                told = [semantic_pb2.RankedShare(feature=name, value=value) for name, value in shares.items()]
-                listed.shares.add(shares=told)
+                weighed = [semantic_pb2.RankedShare(feature=name, value=value) for name, value in shares.items()]
+                listed.shares.add(shares=weighed)
         listed.answers = min(len(first), len(listed.scores))
+        shown = [(ranked.memories.get(key), records[key]) for key, _, _ in kept[: len(listed.scores)]]
+        told = [(memory, [one.event_id for one in record.sources]) for memory, record in shown if memory is not None]
+        over = outlived(self._retrieval, told, view)
+        listed.over_us.extend(over.since.get(memory.memory_id, 0) if memory is not None else 0 for memory, _ in shown)
+        answer.turns_us = min((at_us for at_us in (answer.turns_us, over.turns_us) if at_us), default=0)
         if message.shares:
             answer.dropped.extend(semantic_pb2.DroppedItem(id=one, rule=rule) for one, rule in dropped.items())
         for stage, milliseconds in ranked.milliseconds.items():

@@ -123,6 +123,7 @@ class SemanticHandlers(Handlers):
             settings,
             ports.clock,
             ports.settings.identity,
+            retrieval,
             ranker,
             recall,
             lambda: self.settled(store.cursor()[1]),

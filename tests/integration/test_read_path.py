@@ -65,7 +65,9 @@ def test_a_fact_answers_first_now_and_then_and_what_was_comes_only_on_demand(dep
         assert found[0]["answers"]
         assert (found[0]["value"], found[0]["status"]) == ("Lisbon", "active")
         assert found[0]["shares"]["answers"] > 0
-        assert "I live in Porto." in [one["memory"] for one in found[1:]]
+        over = {one["memory"]: one["over_since"] for one in found[1:]}
+        assert over["I live in Porto."] == "2026-02-05T10:00:00+00:00"
+        assert "over since 2026-02-05" in deployment.ok("search", "Where do I live?", "--user", "mover").out.replace("\n", "")
         earlier = client.search("Where do I live?", "mover", as_of="2026-01-20T00:00:00Z")["results"]
         assert (earlier[0]["value"], earlier[0]["status"]) == ("Porto", "superseded")
         history = client.context("When did I live in Porto?", "mover", explain=True)

@@ -342,10 +342,13 @@ class SearchHit(_message.Message):
     SHARES_FIELD_NUMBER: _builtins.int
     LAYER_FIELD_NUMBER: _builtins.int
     ANSWERS_FIELD_NUMBER: _builtins.int
+    OVER_US_FIELD_NUMBER: _builtins.int
     score: _builtins.float
     layer: _builtins.str
     answers: _builtins.bool
     """Whether it answers the question by the rules of recall; such hits come first."""
+    over_us: _builtins.int
+    """Since when all that was read in this message is replaced or corrected, in Unix microseconds; 0: it is not."""
     @_builtins.property
     def record(self) -> Global___MemoryRecord: ...
     @_builtins.property
@@ -358,10 +361,11 @@ class SearchHit(_message.Message):
         shares: _abc.Iterable[Global___RankedShare] | None = ...,
         layer: _builtins.str = ...,
         answers: _builtins.bool = ...,
+        over_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "layer", b"layer", "record", b"record", "score", b"score", "shares", b"shares"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "layer", b"layer", "over_us", b"over_us", "record", b"record", "score", b"score", "shares", b"shares"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -492,6 +496,7 @@ class RankedList(_message.Message):
     MILLISECONDS_FIELD_NUMBER: _builtins.int
     SHARES_FIELD_NUMBER: _builtins.int
     ANSWERS_FIELD_NUMBER: _builtins.int
+    OVER_US_FIELD_NUMBER: _builtins.int
     retriever: _builtins.str
     milliseconds: _builtins.float
     answers: _builtins.int
@@ -504,6 +509,10 @@ class RankedList(_message.Message):
     def shares(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedShares]:
         """What each feature gave to each of them, in log-odds; only of `fused`."""
 
+    @_builtins.property
+    def over_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Since when all that was read in each of these messages is replaced or corrected; 0: it is not. Only of `fused`."""
+
     def __init__(
         self,
         *,
@@ -513,10 +522,11 @@ class RankedList(_message.Message):
         milliseconds: _builtins.float = ...,
         shares: _abc.Iterable[Global___RankedShares] | None = ...,
         answers: _builtins.int = ...,
+        over_us: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "memory_ids", b"memory_ids", "milliseconds", b"milliseconds", "retriever", b"retriever", "scores", b"scores", "shares", b"shares"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "memory_ids", b"memory_ids", "milliseconds", b"milliseconds", "over_us", b"over_us", "retriever", b"retriever", "scores", b"scores", "shares", b"shares"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -19,6 +19,7 @@ from aico_memory.models.language_tables import load_function_words
 from aico_memory.paths import find_home
 from aico_memory.settings.recall import RecallSettings
 from aico_memory.settings.semantic import SemanticSettings
+from aico_memory.stores.semantic.twin_retrieval import TwinRetrieval
 from services.semantic import direct_recall
 from services.semantic.convert import record_message
 from services.semantic.direct_recall import DirectRecall
@@ -43,7 +44,8 @@ class Shelf:
         self.store = self.said.store
         recall = DirectRecall(self.store, tables, RecallSettings(), "en")
         self.fused = FusedSearch(
-            ByWords(self.store), recall, load_function_words(find_home()), SemanticSettings(), self.records
+            ByWords(self.store), recall, load_function_words(find_home()), SemanticSettings(), self.records,
+            TwinRetrieval(self.store),
         )  # fmt: skip
 
     def say(self, text: str, day: float, name: str = "") -> None:
@@ -134,6 +136,27 @@ def test_what_was_superseded_answers_only_where_that_time_is_asked_about(shelf: 
     assert shelf.found("Where do I live?", known_as_of_us=START + DAY)[0] == ["User lives in Leeds"]
     assert shelf.found("Where did I live before?")[0] == ["User lives in Leeds"]
     assert shelf.found("Where do I live?", statuses=("superseded",))[0] == []
+
+
+def test_of_a_message_it_is_told_since_when_it_is_replaced(shelf: Shelf) -> None:
+    shelf.say("I live in Rome.", 0)
+    shelf.say("I live in Oslo.", 10)
+    shelf.say("I like Rome and Oslo.", 11)
+    answer = shelf.search("I live in Rome or Oslo?")
+    over = dict(zip([record.text for record in answer.records], answer.lists[0].over_us, strict=True))
+    assert over["I live in Rome."] == START + 10 * DAY
+    assert not [text for text, since in over.items() if since and text != "I live in Rome."]
+    then = shelf.search("I live in Rome or Oslo?", as_of_us=START + 5 * DAY)
+    assert not any(then.lists[0].over_us) and not then.turns_us
+    assert not any(shelf.search("I live in Rome or Oslo?", known_as_of_us=START + 20 * DAY).lists[0].over_us)
+
+
+def test_what_will_be_replaced_turns_the_search_on_its_day(shelf: Shelf) -> None:
+    shelf.say("I live in Rome.", 0)
+    shelf.say("I live in Oslo.", 1400)
+    answer = shelf.search("I live in Rome or Oslo?")
+    assert not any(answer.lists[0].over_us)
+    assert answer.turns_us == START + 1400 * DAY > NOW
 
 
 def test_what_was_true_then_is_ranked_although_it_was_changed_since(shelf: Shelf) -> None:
