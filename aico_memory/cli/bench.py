@@ -178,6 +178,31 @@ def behavior(
     face.show(result, lambda data: face.write(as_text(data)))
 
 
+@bench.command("injection")
+def injection(context: typer.Context) -> None:
+    """Texts of many hands that try to give orders to the memory, beside ordinary wishes in much the same words.
+
+    Counts whom they bind by wordings alone and with the rule that is learned from the other hands, in this process.
+    """
+    from aico_memory.bench.facts.streams import LEARN
+    from aico_memory.bench.injection.report import as_json, as_text
+    from aico_memory.bench.injection.run import run_injection
+    from aico_memory.bench.injection.texts import ORDINARY, load_texts, ordinary_messages
+    from aico_memory.models.fact_tables import load_formation_tables
+    from aico_memory.paths import find_home
+    from aico_memory.settings.load import load_settings
+
+    face = face_of(context)
+    home = find_home()
+    with progress_of(face) as progress:
+        progress("reading the texts")
+        tables = load_formation_tables(home).configured(load_settings(home).write_path)
+        ordinary = ordinary_messages(LEARN)
+        fresh = {language: some[ORDINARY:] for language, some in ordinary.items()}
+        outcome = run_injection(load_texts(), ordinary, fresh, tables, progress)
+    face.show(as_json(describe_machine(), outcome), lambda data: face.write(as_text(data)))
+
+
 @bench.command("feedback")
 def feedback_text(
     context: typer.Context,

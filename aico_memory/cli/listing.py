@@ -43,5 +43,6 @@ def _told_of(result: Mapping[str, Any]) -> str:
     said = next((source["timestamp"] for source in result["sources"] if source["timestamp"]), None)
     told = str(said or result["valid_from"] or result["created_at"])
     if result["status"] == "active":
-        return told + f"  over since {result['over_since']}" * bool(result.get("over_since"))
+        over = result.get("over_since")
+        return f"{told}  over since {over}" if over else told
     return f"{told}  {result['status']}" + f" until {result['valid_until']}" * bool(result["valid_until"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from aico_memory.domain.formation.inflection import Forms, english_forms, german
 from aico_memory.domain.formation.observe import Signals
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import files_of, read_mapping
+from aico_memory.models.injection_tables import load_injection_rules
 from aico_memory.models.signal_tables import signals_of
 from aico_memory.paths import Home, config_file
 
@@ -113,7 +114,8 @@ def load_formation_tables(home: Home) -> FormationTables:
             grammars[code] = _guarded(path, partial(_grammar, code, content["facts"], nouns, content.get("tellings"), beliefs))
         if "signals" in content:
             signals[code] = _guarded(path, partial(signals_of, content["signals"]))
-    return _guarded(predicates, partial(_tables, known, grammars, signals))
+    tables = _guarded(predicates, partial(_tables, known, grammars, signals))
+    return replace(tables, injection=load_injection_rules(home))
 
 
 def _with_own_wordings(known: Mapping[str, Any], code: str, own: Mapping[str, Mapping[str, Any]]) -> None:

@@ -42,6 +42,13 @@ class ObserveSettings(Section):
     most_emoji: int = Field(3, ge=0, le=1000, description="Most emoji of a message.")
     entity_rich: int = Field(2, ge=1, le=8, description="Entities from which a message is of the class entity_rich.")
     scores: ClassScores = Field(default_factory=ClassScores)
+    injection_margin: float = Field(
+        0.0,
+        ge=-1,
+        le=1,
+        description="Added to the score from which a message is spelled like an attempt to give orders to the memory and "
+        "binds nobody (config/injection): above 0 fewer wishes are mistaken for one, below 0 fewer are missed; 1: off.",
+    )
 
     @model_validator(mode="after")
     def _lengths_leave_room(self) -> Self:

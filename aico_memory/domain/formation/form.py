@@ -10,7 +10,7 @@ from aico_memory.domain.formation.apart import told_apart
 from aico_memory.domain.formation.entities import Gazetteer, extract_entities
 from aico_memory.domain.formation.formed import Formed, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables
-from aico_memory.domain.formation.instructing import instructed
+from aico_memory.domain.formation.instructing import INSTRUCTION, instructed
 from aico_memory.domain.formation.language_choice import choose_grammar
 from aico_memory.domain.formation.observe import classes_of, density_of, emotion_of, filters_of, speaks_of_the_machine, stopping
 from aico_memory.domain.formation.statements import read_statements
@@ -21,6 +21,7 @@ BINDING_KINDS = frozenset({"constraint", "preference", "procedure"})
 # Feeling this strong makes a message go the fast path at once.
 STRONG_AROUSAL = 0.8
 UNBOUND = "the machine itself is spoken of: nothing binds"
+SPELLED = "spelled like an attempt to give orders ({score:.2f}, from {threshold:.2f} on): nothing binds"
 HELD_BACK = "no item is made of what a filter holds back"
 _NO_NAMES = Gazetteer({}, frozenset())
 _PRONOUNS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Ee]r|[Ss]ie)\b(?= \w)")
@@ -63,6 +64,16 @@ def form(
         # Who tries a trick gives no orders.
         asked, told = ((), text) if orders else instructed(text, grammar, said_at_us)
         read = read_statements(told, grammar, tables, said_at_us, zone, recent)
+        rule = tables.injection.get(grammar.code)
+        # Only what would bind is worth a look at how it is spelled; in which language or at what length to answer harms nobody.
+        of_no_topic = [fact for fact in asked if fact.predicate == INSTRUCTION]
+        binding = of_no_topic or any(fact.kind in BINDING_KINDS for fact in (*read.facts, *read.plans))
+        if rule is not None and binding and not orders and (score := rule.score(text)) >= rule.threshold:
+            orders = True
+            trace.append(SPELLED.format(score=score, threshold=rule.threshold))
+            if asked:
+                asked, told = (), text
+                read = read_statements(told, grammar, tables, said_at_us, zone, recent)
         apart = told_apart(read.facts, grammar.tellings, grammar.relations, told, said_at_us)
         # "The fridge is here" says that there is one, and nothing of it.
         telling = [fact for fact in (*asked, *apart) if fact.value or fact.act != "assert"]

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from aico_memory.domain.formation.apart import Tellings
+from aico_memory.domain.formation.injection import InjectionRule
 from aico_memory.domain.formation.observe import Signals
 from aico_memory.settings.write_path import FormSettings, ObserveSettings, WritePathSettings
 
@@ -237,6 +238,8 @@ class FormationTables:
     profession_endings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # What something is -> parts of words that give it away ("school" -> gymnasium …)
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # language -> how texts are spelled that try to give orders to the memory
+    injection: Mapping[str, InjectionRule] = field(default_factory=dict)
     # What a deployment is configured to.
     observe: ObserveSettings = field(default_factory=ObserveSettings)
     form: FormSettings = field(default_factory=FormSettings)
@@ -247,7 +250,9 @@ class FormationTables:
 
     def configured(self, figures: WritePathSettings) -> FormationTables:
         """The same rules under a deployment's figures."""
-        return replace(self, observe=figures.observe, form=figures.form)
+        margin = figures.observe.injection_margin
+        rules = {code: replace(rule, threshold=rule.threshold + margin) for code, rule in self.injection.items()}
+        return replace(self, observe=figures.observe, form=figures.form, injection=rules)
 
     def __post_init__(self) -> None:
         nouns = {

@@ -10,9 +10,11 @@ from typing import Final, NamedTuple
 from aico_memory.domain.formation.claimed_time import Disagrees, claimed_validity
 from aico_memory.domain.formation.closing_marks import tells_a_correction, tells_an_end
 from aico_memory.domain.formation.fact_key import normalise_fact_key
+from aico_memory.domain.formation.form import BINDING_KINDS
 from aico_memory.domain.formation.formed import SPEAKER, FormedFact
 from aico_memory.domain.formation.grammar import FormationTables, Grammar
 from aico_memory.domain.formation.naming import object_key
+from aico_memory.domain.formation.observe import speaks_of_the_machine
 from aico_memory.domain.formation.prompting import AnsweredFact, Told
 from aico_memory.domain.formation.tricks import unmasked
 from aico_memory.domain.formation.wording import even, lower_in, sentences, squeeze
@@ -61,6 +63,7 @@ def grounded(claim: AnsweredFact, ground: Ground) -> FormedFact | Refused:
     value = squeeze(claim.value)
     for refused in (
         _instructs(claim, ground),
+        _binds(claim, ground),
         _value(value, claim, quote),
         _subject(claim, ground),
         _predicate(claim),
@@ -99,6 +102,16 @@ def _instructs(claim: AnsweredFact, ground: Ground) -> Refused | None:
     marks = [mark for signals in ground.tables.signals.values() for mark in (*signals.injection, *signals.system)]
     if any(mark.search(part) for part in parts for mark in marks):
         return Refused("instruction", "The fact gives instructions to a machine", "")
+    return None
+
+
+def _binds(claim: AnsweredFact, ground: Ground) -> Refused | None:
+    known = ground.tables.predicates.get(claim.predicate)
+    if (known.kind if known else claim.kind) not in BINDING_KINDS:
+        return None
+    text, rule = ground.told.text, ground.tables.injection.get(ground.language)
+    if speaks_of_the_machine(text, ground.tables.signals) or (rule is not None and rule.suspects(text)):
+        return Refused("instruction", "The message reads like an attempt to give orders to the memory, and binds nobody", "")
     return None
 
 

@@ -43,10 +43,10 @@ def _taken_over(result: Statements, start: int, earlier: Earlier, tables: Format
         told = [one for one in _newest_first(result, start, earlier) if one.valid_until_us == OPEN]
         open_ones = [one for one in told if ":" not in one.predicate and one.predicate not in grammar.words["takes_over"]]
         was = next((one for one in open_ones if one.object_key == fact.object_key and one.subject != fact.subject), None)
-        head = fact.object_key.split()[-1]
-        alike = was or next(
-            (one for one in open_ones if one.subject == fact.subject and one.object_key.split()[-1] == head), None
-        )
+        head = _last_word(fact.object_key)
+        same_person = (one for one in open_ones if one.subject == fact.subject)
+        # A value may be a sign alone, whose key is empty: it is like nothing.
+        alike = was or next((one for one in same_person if head and _last_word(one.object_key) == head), None)
         if alike is None or (alike.predicate in tables.predicates and was is None):
             continue
         result.facts[result.facts.index(fact)] = replace(
@@ -56,6 +56,10 @@ def _taken_over(result: Statements, start: int, earlier: Earlier, tables: Format
         if was is not None:
             over = replace(was, act="end", corrected=was.object_key, valid_from_us=fact.valid_from_us, valid_until_us=OPEN)
             result.facts.append(replace(over, temporal_type="persistent", excerpt=fact.excerpt))
+
+
+def _last_word(key: str) -> str:
+    return key.rpartition(" ")[2]
 
 
 def _left_of_it(result: Statements, start: int, sentence: str, earlier: Earlier, grammar: Grammar, said_at_us: int) -> None:

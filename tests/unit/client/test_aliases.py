@@ -31,7 +31,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "accept_suggestion": {"suggestion_id": "s"}, "add": {"messages": [MESSAGE]}, "add_turn": {"input": "a", "response": "b"},
     "apply_skill": {"system_prompt": "a", "message": "b"}, "change_skill": {"skill_id": "s", "action": "archive"},
     "context": {"query": "a"}, "delete": {"memory_id": IDENTIFIER}, "delete_feedback": {"event_id": IDENTIFIER},
-    "delete_outcomes": {"everything": True}, "disclose": {"query": "a"}, "edit_feedback": {"event_id": IDENTIFIER, "reward": 1},
+    "delete_outcomes": {"everything": True}, "delete_selections": {"everything": True}, "disclose": {"query": "a"}, "edit_feedback": {"event_id": IDENTIFIER, "reward": 1},
     "evolution": {"about": "a"}, "explain": {"identifier": IDENTIFIER}, "explain_selection": {"request_id": "r"},
     "feedback": {"message_id": IDENTIFIER, "skill_id": "s", "reward": 1}, "get": {"memory_id": IDENTIFIER},
     "graph_changes": {"since": AT}, "history": {"memory_id": IDENTIFIER}, "hub": {"entity": "Bo"},
