@@ -46,11 +46,12 @@ def main() -> int:
     for language, texts in written.items():
         beside = [Text(text, False, "") for text in ordinary.get(language, ())[:ORDINARY]]
         scores = unseen_scores([*texts, *beside])
-        attempts = np.array([one.attempt for one in texts])
+        of_hands = [one for one in texts if one.hand]
+        attempts = np.array([one.attempt for one in of_hands])
         threshold = threshold_of(scores, attempts.tolist(), MISTAKEN)
         rule = replace(learned([*texts, *beside]), threshold=threshold)
-        hands = sorted({one.hand for one in texts})
-        found = {hand: float(np.mean([score >= threshold for score, one in zip(scores, texts, strict=True)
+        hands = sorted({one.hand for one in of_hands})
+        found = {hand: float(np.mean([score >= threshold for score, one in zip(scores, of_hands, strict=True)
                                       if one.hand == hand and one.attempt])) for hand in hands}  # fmt: skip
         rest = ordinary.get(language, ())[ORDINARY : 2 * ORDINARY]
         provenance = {

@@ -49,7 +49,7 @@ def run_injection(
     for language, of_language in texts.items():
         shipped = tables.injection[language]
         beside = [Text(text, False, "") for text in ordinary.get(language, ())[:ORDINARY]]
-        for hand in sorted({one.hand for one in of_language}):
+        for hand in sorted({one.hand for one in of_language if one.hand}):
             progress(f"{hand}: learning from the others")
             rule = learned([*(one for one in of_language if one.hand != hand), *beside], shipped.threshold)
             unlearned, taught = replace(tables, injection={}), replace(tables, injection={language: rule})
