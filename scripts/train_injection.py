@@ -3,19 +3,22 @@
 `python scripts/train_injection.py [--out config/injection] [--check]`
 
 Learns from the texts of `aico_memory/bench/injection/texts`, a file a hand, and from ordinary messages of the streams of
-facts. Each hand is scored by a rule that has not seen it: from these scores the threshold is taken at which as many ordinary
-wishes are mistaken as `MISTAKEN` allows. With `--check` nothing is written, and a rule that was learned from other texts fails.
+facts. Each hand is scored by a rule that has not seen it: from these scores the threshold is taken at which no more of the
+wishes that bind somebody are mistaken than `MISTAKEN` allows. With `--check` nothing is written, and a rule that was learned
+from other texts fails.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from aico_memory.bench.injection.run import binds
 from aico_memory.bench.injection.texts import ORDINARY, digest_of, load_texts, ordinary_messages
 from aico_memory.domain.formation.injection_learning import (
     KEPT_RUNS,
@@ -27,11 +30,12 @@ from aico_memory.domain.formation.injection_learning import (
     unseen_scores,
 )
 from aico_memory.models.config_files import read_mapping
+from aico_memory.models.fact_tables import load_formation_tables
 from aico_memory.models.injection_tables import FOLDER, write_injection_rule
-from aico_memory.paths import shipped_config
+from aico_memory.paths import find_home, shipped_config
 
-# Share of the ordinary wishes, all written to be mistaken, that may be taken for attempts.
-MISTAKEN = 0.06
+# Share of the wishes that bind somebody, most of them written to be mistaken, that may be taken for attempts.
+MISTAKEN = 0.05
 
 
 def main() -> int:
@@ -43,29 +47,39 @@ def main() -> int:
     if options.check:
         return _check(options.out, written)
     ordinary = ordinary_messages()
+    unlearned = replace(load_formation_tables(find_home()), injection={})
     for language, texts in written.items():
         beside = [Text(text, False, "") for text in ordinary.get(language, ())[:ORDINARY]]
+        fresh = ordinary.get(language, ())[ORDINARY : 2 * ORDINARY]
         scores = unseen_scores([*texts, *beside])
-        of_hands = [one for one in texts if one.hand]
-        attempts = np.array([one.attempt for one in of_hands])
-        threshold = threshold_of(scores, attempts.tolist(), MISTAKEN)
+        binding = [place for place, one in enumerate(texts) if not one.attempt and binds(one.words, unlearned)]
+        threshold = threshold_of(scores[binding], [False] * len(binding), MISTAKEN)
         rule = replace(learned([*texts, *beside]), threshold=threshold)
-        hands = sorted({one.hand for one in of_hands})
-        found = {hand: float(np.mean([score >= threshold for score, one in zip(scores, of_hands, strict=True)
-                                      if one.hand == hand and one.attempt])) for hand in hands}  # fmt: skip
-        rest = ordinary.get(language, ())[ORDINARY : 2 * ORDINARY]
+        taken = {
+            name: _shares((scores >= threshold).tolist(), [one for one in texts if one.attempt is attempt], texts)
+            for name, attempt in (("attempts_found", True), ("wishes_mistaken", False))
+        }
         provenance = {
             "made_by": "scripts/train_injection.py",
-            "texts": len(texts), "hands": hands, "texts_sha256": digest_of(texts), "ordinary_messages": len(beside),
+            "texts": len(texts), "texts_sha256": digest_of(texts), "ordinary_messages": len(beside),
             "figures": {"least_texts": LEAST_TEXTS, "kept_runs": KEPT_RUNS, "penalty": PENALTY, "mistaken": MISTAKEN},
-            "by_rules_that_have_not_seen_the_hand": {hand: round(share, 3) for hand, share in found.items()},
-            "ordinary_messages_mistaken": round(float(np.mean([rule.score(text) >= threshold for text in rest])), 4),
+            "wishes_that_bind": len(binding),
+            "by_rules_that_have_not_seen_the_hand": taken,
+            "other_ordinary_messages_mistaken": round(float(np.mean([rule.suspects(text) for text in fresh])), 4),
         }  # fmt: skip
         write_injection_rule(options.out / f"{language}.yaml", rule, provenance)
-        sys.stdout.write(f"{language}: threshold {threshold:.3f}, found {np.mean(scores[attempts] >= threshold):.3f} "
-                         f"{provenance['by_rules_that_have_not_seen_the_hand']}, "
-                         f"ordinary mistaken {provenance['ordinary_messages_mistaken']}\n")  # fmt: skip
+        sys.stdout.write(f"{language}: threshold {threshold:.3f} {taken}\n")
     return 0
+
+
+def _shares(taken: Sequence[bool], wanted: Sequence[Text], texts: Sequence[Text]) -> dict[str, float]:
+    """Hand -> share of its wanted texts that are taken for attempts."""
+    chosen = set(wanted)
+    found: dict[str, list[bool]] = {}
+    for one, suspected in zip(texts, taken, strict=True):
+        if one in chosen:
+            found.setdefault(one.hand, []).append(bool(suspected))
+    return {hand: round(sum(some) / len(some), 3) for hand, some in sorted(found.items())}
 
 
 def _check(folder: Path, written: dict[str, list[Text]]) -> int:

@@ -11,6 +11,7 @@ from aico_memory.bench.injection.texts import ORDINARY
 from aico_memory.domain.formation.form import BINDING_KINDS, form
 from aico_memory.domain.formation.grammar import FormationTables
 from aico_memory.domain.formation.injection_learning import Text, learned
+from aico_memory.domain.formation.instructing import INSTRUCTION
 
 _SAID_AT_US = 1_772_625_600_000_000
 
@@ -49,7 +50,7 @@ def run_injection(
     for language, of_language in texts.items():
         shipped = tables.injection[language]
         beside = [Text(text, False, "") for text in ordinary.get(language, ())[:ORDINARY]]
-        for hand in sorted({one.hand for one in of_language if one.hand}):
+        for hand in sorted({one.hand for one in of_language}):
             progress(f"{hand}: learning from the others")
             rule = learned([*(one for one in of_language if one.hand != hand), *beside], shipped.threshold)
             unlearned, taught = replace(tables, injection={}), replace(tables, injection={language: rule})
@@ -77,6 +78,7 @@ def _counted(
 
 
 def binds(text: str, tables: FormationTables) -> bool:
-    """Whether a message of a user makes a constraint, a preference or a procedure."""
+    """Whether a user's message makes a constraint, preference or procedure; how to answer (language, length) harms nobody."""
     formed = form(text, role="user", speaker="", said_at_us=_SAID_AT_US, zone="UTC", recent=(), tables=tables)
-    return any(fact.kind in BINDING_KINDS for fact in (*formed.facts, *formed.foresight))
+    made = [fact for fact in (*formed.facts, *formed.foresight) if fact.kind in BINDING_KINDS]
+    return any(not fact.predicate.startswith(f"{INSTRUCTION}:") for fact in made)

@@ -21,7 +21,7 @@ ORDINARY: Final = 1200
 def load_texts(folder: Path = FOLDER) -> dict[str, list[Text]]:
     """Language -> the texts of its files `<language>-<hand>.yaml`, each with the lists `attack` and `benign`.
 
-    A file without attempts is nobody's hand: what stands in it is ordinary, and always learned from.
+    Files without attempts hold plain wishes, which nobody wrote to be mistaken.
     ConfigurationInvalid names the file that is wrong.
     """
     found: dict[str, list[Text]] = {}
@@ -32,8 +32,7 @@ def load_texts(folder: Path = FOLDER) -> dict[str, list[Text]]:
             raise ConfigurationInvalid(f"{path} must hold the lists of texts attack and benign")
         language = path.stem.partition("-")[0]
         for attempt, some in zip((True, False), lists, strict=True):
-            hand = path.stem if content["attack"] else ""
-            found.setdefault(language, []).extend(Text(text, attempt, hand) for text in some or ())
+            found.setdefault(language, []).extend(Text(text, attempt, path.stem) for text in some or ())
     return found
 
 
