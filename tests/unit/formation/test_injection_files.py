@@ -45,13 +45,13 @@ def test_a_broken_file_is_named(tmp_path: Path, content: str) -> None:
     path = home.config / FOLDER / "en.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(content)
-    with pytest.raises(ConfigurationInvalid, match="en[.]yaml holds no rule of injection"):
+    with pytest.raises(ConfigurationInvalid, match=r"en[.]yaml holds no rule of injection"):
         load_injection_rules(home)
 
 
 def test_texts_without_their_lists_are_refused(tmp_path: Path) -> None:
     (tmp_path / "en-a.yaml").write_text("attack: [a]\n")
-    with pytest.raises(ConfigurationInvalid, match="en-a[.]yaml must hold the lists"):
+    with pytest.raises(ConfigurationInvalid, match=r"en-a[.]yaml must hold the lists"):
         load_texts(tmp_path)
 
 
