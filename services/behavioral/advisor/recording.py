@@ -50,7 +50,7 @@ class Recorder:
         self._reader_of = reader_of
 
     def record(self, rows: BehavioralRows, event: Event) -> Message:
-        """An `OutcomeRecorded`. InvalidMessage where the type, the outcome or a state is none."""
+        """An `OutcomeRecorded`. InvalidMessage where the type, the outcome, a state or a time is none."""
         standing = _standing(rows, event)
         if standing is not None:
             return standing
@@ -79,6 +79,7 @@ class Recorder:
         )
         if outcome.created_us > outcome.decided_us:
             raise InvalidMessage("The suggestion was decided before it was created", "Check `created` and `decided`.")
+        _require_past(decided_us, event)
         return self._add(rows, outcome, event.occurred_us)
 
     def make(self, rows: BehavioralRows, event: Event) -> Message:
@@ -129,6 +130,7 @@ class Recorder:
         checked_outcome(message.outcome)
         if not rows.user(user).behavioral:
             return outcomes_pb2.OutcomeResult(status=NO_CONSENT, suggestion_id=message.suggestion_id)
+        _require_past(message.decided_us, event)
         sealer = self._sealer_of(user)
         suggestion = rows.open_suggestion(user, message.suggestion_id)
         decided = rows.outcomes_of_suggestion(user, message.suggestion_id)
@@ -235,6 +237,12 @@ class Recorder:
         if is_due(*rows.whole_outcomes(user), before_us, self._settings):
             compact_user(rows, user, sealer, before_us, at_us)
         return answer
+
+
+def _require_past(decided_us: int, event: Event) -> None:
+    # Clocks of two machines may differ, days do not.
+    if decided_us > event.occurred_us + DAY_US:
+        raise InvalidMessage("The suggestion was decided in the future", "Check `decided`: an outcome is what became of it.")
 
 
 def _standing(rows: BehavioralRows, event: Event) -> outcomes_pb2.OutcomeResult | None:

@@ -70,6 +70,18 @@ def test_types_name_kinds_and_there_are_not_endlessly_many_of_them(tmp_path):
     assert advisor.profile().outcomes == 3
 
 
+def test_what_is_said_to_be_decided_in_the_future_is_refused_and_changes_nothing(advisor):
+    with pytest.raises(InvalidMessage, match="in the future"):
+        advisor.record("s1", days_ago=-2)
+    advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="s2", type="add_task"))
+    late = outcomes_pb2.DecideSuggestion(user_id="ann", suggestion_id="s2", outcome="accepted", decided_us=START_US + 2 * DAY_US)
+    with pytest.raises(InvalidMessage, match="in the future"):
+        advisor.publish(late)
+    assert advisor.profile().outcomes == 0
+    # A clock that is a day ahead is believed.
+    assert advisor.record("s1", days_ago=-1).status == "recorded"
+
+
 def test_a_user_can_delete_one_outcome_or_everything(advisor):
     advisor.record("s1", "accepted")
     advisor.record("s2", "rejected")
