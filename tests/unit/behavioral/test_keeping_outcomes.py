@@ -74,7 +74,9 @@ def test_what_is_said_to_be_decided_in_the_future_is_refused_and_changes_nothing
     with pytest.raises(InvalidMessage, match="in the future"):
         advisor.record("s1", days_ago=-2)
     advisor.publish(outcomes_pb2.SuggestionMade(user_id="ann", suggestion_id="s2", type="add_task"))
-    late = outcomes_pb2.DecideSuggestion(user_id="ann", suggestion_id="s2", outcome="accepted", decided_us=START_US + 2 * DAY_US)
+    late = outcomes_pb2.DecideSuggestion(
+        user_id="ann", suggestion_id="s2", outcome="accepted", decided_us=START_US + 2 * DAY_US
+    )
     with pytest.raises(InvalidMessage, match="in the future"):
         advisor.publish(late)
     assert advisor.profile().outcomes == 0
