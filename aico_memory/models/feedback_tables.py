@@ -13,12 +13,12 @@ import numpy as np
 import yaml
 
 from aico_memory.domain.feedback.classifier import FeedbackClassifier
-from aico_memory.domain.feedback.grams import Floats
 from aico_memory.domain.feedback.length import Length, length_of
 from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice
 from aico_memory.domain.feedback.negation import Negation, negation_of
 from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase, phrases_of
 from aico_memory.domain.feedback.spelling import Spelling
+from aico_memory.domain.text_regression.grams import Floats
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import files_of, read_mapping
 from aico_memory.paths import Home

@@ -21,7 +21,7 @@ from aico_memory.contracts.v1 import behavioral_pb2, model_pb2
 from aico_memory.domain.behavioral.records import FeedbackRecord
 from aico_memory.domain.behavioral.skill import Catalogue
 from aico_memory.domain.feedback.classifier import FeedbackClassifier, Sorted, matching
-from aico_memory.domain.feedback.grams import Floats
+from aico_memory.domain.text_regression.grams import Floats
 from aico_memory.errors import AicoMemoryError, KeyDestroyed, SkillNotFound, WrongKey
 from aico_memory.runtime.ports import Ports
 from aico_memory.settings.behavioral import FeedbackTextSettings

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aico_memory.domain.feedback.classifier import FeedbackClassifier
-from aico_memory.domain.feedback.grams import Floats
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE, Phrase
+from aico_memory.domain.text_regression.grams import Floats
 from aico_memory.models.embedder import Embedder
 
 OLDER_THRESHOLD = 0.6

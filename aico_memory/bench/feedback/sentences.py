@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from aico_memory.domain.feedback.grams import plain
 from aico_memory.domain.feedback.phrases import Phrase, lines_of
+from aico_memory.domain.text_regression.grams import plain
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import read_mapping
 

@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from aico_memory.domain.feedback.grams import Floats
 from aico_memory.domain.feedback.length import Length
 from aico_memory.domain.feedback.meaning import Meaning
 from aico_memory.domain.feedback.negation import Negation
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE
 from aico_memory.domain.feedback.spelling import Spelling
+from aico_memory.domain.text_regression.grams import Floats
 
 SPELLING: Final = "spelling"
 # What a plain statement of length weighs, in the logarithm of chances: as much for the one complaint as against its opposite.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from aico_memory.domain.feedback.grams import plain
 from aico_memory.domain.retrieval.tokens import fold
+from aico_memory.domain.text_regression.grams import plain
 
 # A stop between digits is part of a number; a hyphen joins two words unless it stands alone.
 _BREAK: Final = re.compile(r"[,;:!?…。！？、，；：،؛؟()\n\r—]+|\.(?!\d)[.!?]*|\s[-–]+\s")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aico_memory.domain.feedback.grams import Floats
 from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase
-from aico_memory.domain.feedback.regression import dense_ridge
 from aico_memory.domain.feedback.spelling import targets_of
+from aico_memory.domain.text_regression.grams import Floats
+from aico_memory.domain.text_regression.ridge import dense_ridge
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aico_memory.domain.feedback.grams import Floats, Grams
 from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase
-from aico_memory.domain.feedback.regression import sparse_ridge
+from aico_memory.domain.text_regression.grams import Floats, Grams
+from aico_memory.domain.text_regression.ridge import sparse_ridge
 
 
 def targets_of(phrases: Sequence[Phrase]) -> Floats:

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from aico_memory.domain.feedback.classifier import softmax
-from aico_memory.domain.feedback.grams import Floats, Grams
 from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice, empty_linear, fit_linear
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE, Phrase
 from aico_memory.domain.feedback.spelling import Spelling
+from aico_memory.domain.text_regression.grams import Floats, Grams
 
 FOLDS: Final = 6
 # Cosine of the spelling from which two phrases are one group.

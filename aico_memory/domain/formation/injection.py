@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aico_memory.domain.feedback.grams import runs
+from aico_memory.domain.text_regression.grams import runs
 
 # Words of a part of a longer text, and how far on the next part begins: what is hidden in a text is as visible as alone.
 PART_WORDS: Final = 60

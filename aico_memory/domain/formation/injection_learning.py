@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from aico_memory.domain.feedback.grams import Floats, Rows
-from aico_memory.domain.feedback.regression import sparse_ridge
 from aico_memory.domain.formation.injection import InjectionRule, amounts
+from aico_memory.domain.text_regression.grams import Floats, Rows
+from aico_memory.domain.text_regression.ridge import sparse_ridge
 
 # Texts that a run has to stand in; runs that are kept; what weights are held down by.
 LEAST_TEXTS: Final = 3

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.feedback.classifier import SPELLING, FeedbackClassifier, matching, softmax
-from aico_memory.domain.feedback.grams import Grams, plain, runs
 from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice, fit_linear
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE, Phrase, phrases_of
-from aico_memory.domain.feedback.regression import dense_ridge, sparse_ridge
 from aico_memory.domain.feedback.spelling import Spelling, targets_of
+from aico_memory.domain.text_regression.grams import Grams, plain, runs
+from aico_memory.domain.text_regression.ridge import dense_ridge, sparse_ridge
 
 PHRASES = tuple(
     Phrase(language, category, text)

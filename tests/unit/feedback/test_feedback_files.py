@@ -8,8 +8,8 @@ import yaml
 
 from aico_memory.bench.feedback.sentences import FOLDER, PARTS, load_sentences
 from aico_memory.domain.feedback.classifier import matching
-from aico_memory.domain.feedback.grams import plain
 from aico_memory.domain.feedback.phrases import CATEGORIES
+from aico_memory.domain.text_regression.grams import plain
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import read_mapping
 from aico_memory.models.feedback_tables import (

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aico_memory.domain.feedback.classifier import FeedbackClassifier
-from aico_memory.domain.feedback.grams import plain
 from aico_memory.domain.feedback.length import NOTHING, Told, length_of
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE
 from aico_memory.domain.feedback.spelling import Spelling
 from aico_memory.domain.feedback.words import Words
+from aico_memory.domain.text_regression.grams import plain
 from aico_memory.models.feedback_tables import load_classifier, load_lengths, load_negations, load_phrases
 from aico_memory.paths import Home
 from aico_memory.settings.behavioral import FeedbackTextSettings

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from aico_memory.domain.feedback.classifier import FeedbackClassifier
 from aico_memory.domain.feedback.clauses import clauses_of, spoken
-from aico_memory.domain.feedback.grams import plain
 from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice
 from aico_memory.domain.feedback.negation import negation_of
 from aico_memory.domain.feedback.phrases import CATEGORIES, NONE
 from aico_memory.domain.feedback.spelling import Spelling
+from aico_memory.domain.text_regression.grams import plain
 from aico_memory.models.feedback_tables import load_classifier, load_negations, load_phrases
 from aico_memory.paths import Home
 from aico_memory.settings.behavioral import FeedbackTextSettings

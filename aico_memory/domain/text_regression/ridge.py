@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from aico_memory.domain.feedback.grams import Floats, Rows
+from aico_memory.domain.text_regression.grams import Floats, Rows
 
 # Residual, as a part of the target's length, at which the search for a solution ends; and its most steps.
 _CLOSE: Final = 5e-3
