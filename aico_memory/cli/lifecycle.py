@@ -100,7 +100,7 @@ def down(
 
 @command(app, "restart", "restart semantic", panel=PANEL)
 def restart(context: typer.Context, name: Annotated[str, typer.Argument(help="Name of the process.")]) -> None:
-    """Drain one process and let the supervisor start it again; returns when it is ready."""
+    """Drain one process and let the supervisor start it again, or try again one that was given up; returns when it is ready."""
     face = face_of(context)
     pid = restart_process(face.home, name)
     face.show({"name": name, "pid": pid}, lambda _: face.say(f"{name} runs again as {pid}."))

@@ -59,6 +59,11 @@ class Child:
     def failed(self) -> bool:
         return self._state == "failed"
 
+    def forgive(self) -> None:
+        """Forget what it died of: whoever was given up may be `run` again, with as many attempts as before."""
+        self._policy = RestartPolicy(self._settings)
+        self._set("restarting")
+
     async def run(self) -> None:
         """Start it, and again each time it dies or could not be started; returns when it is stopped or given up."""
         while not self._stopping.is_set():

@@ -25,26 +25,33 @@ def process_state(home: Home, name: str) -> ProcessState:
 
 
 def restart_process(home: Home, name: str, seconds: float = 60.0, number: signal.Signals = signal.SIGTERM) -> int:
-    """End one process (SIGTERM: drained) and wait until the supervisor has it ready again; its new pid."""
+    """End one process (SIGTERM: drained) and wait until the supervisor has it ready again; its new pid.
+
+    One that was given up is tried again, and with it all others that were; StartFailed where it is given up once more.
+    """
     state = process_state(home, name)
     before = state.pid
     if before is None and state.state == "failed":
-        raise StartFailed(
-            f"{name} was given up: {state.reason}", "Mend that, then run `aico-memory down` and `aico-memory up`."
-        )
+        supervisor = running_supervisor(home)
+        if supervisor is not None:
+            os.kill(supervisor, signal.SIGCONT)
+        return await_running(home, name, None, seconds, state.since)
     if before is None:
         raise NotFound(f"{name} does not run at this moment", "See `aico-memory status`.")
     os.kill(before, number)
     return await_running(home, name, before, seconds)
 
 
-def await_running(home: Home, name: str, other_than: int | None, seconds: float = 60.0) -> int:
-    """The pid of a process once it is ready as another one than before; StartFailed where it is given up."""
+def await_running(home: Home, name: str, other_than: int | None, seconds: float = 60.0, given_up: str = "") -> int:
+    """The pid of a process once it is ready as another one than before; StartFailed where it is given up.
+
+    `given_up`: since when it was before, which is no answer.
+    """
 
     def again() -> int | None:
         state = process_state(home, name)
-        if state.state == "failed":
-            raise StartFailed(f"{name} does not start: {state.reason}")
+        if state.state == "failed" and state.since != given_up:
+            raise StartFailed(f"{name} does not start: {state.reason}", f"Its log is {home.logs / name}.log; mend that first.")
         return state.pid if state.state == "running" and state.pid != other_than else None
 
     return until(again, seconds, f"{name} is not ready again")

@@ -69,7 +69,8 @@ class Supervisor:
     async def run(self, on_ready: Callable[[ProcessTable], None], start_seconds: float | None = None) -> None:
         """Start, call `on_ready`, and return when stopped; StartFailed with the reason where it does not get ready.
 
-        Takes over SIGINT, SIGTERM and SIGHUP: the first drains, a second one ends everything at once.
+        Takes over SIGINT, SIGTERM and SIGHUP: the first drains, a second one ends everything at once; and SIGCONT, on
+        which whoever was given up is started again.
         """
         lock = HomeLock(self._home)
         try:
@@ -114,10 +115,19 @@ class Supervisor:
                 child.kill()
         self._stop.set()
 
+    def try_again(self) -> None:
+        """Start those that were given up once more."""
+        for name, child in self._children.items():
+            if self._ready and not self._stop.is_set() and child.failed:
+                child.forgive()
+                self._lives[name] = asyncio.create_task(child.run(), name=name)
+
     def _take_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.stop)
+        # Ignored by whoever does not hear it, such as a supervisor of an earlier version.
+        loop.add_signal_handler(signal.SIGCONT, self.try_again)
 
     def _make_children(self) -> None:
         starter = self._starter = self._make_starter()
@@ -188,7 +198,8 @@ class Supervisor:
 
     async def _watch(self) -> None:
         """Until told to stop, or until every process has been given up."""
-        await _first_of(self._stop.wait(), asyncio.wait(list(self._lives.values())))
+        while not self._stop.is_set() and (lives := [life for life in self._lives.values() if not life.done()]):
+            await _first_of(self._stop.wait(), asyncio.wait(lives))
 
     async def _stop_all(self) -> None:
         self._stop.set()

@@ -24,7 +24,7 @@ def imported(name: str) -> None:
 
 
 def play(name: str) -> int:
-    """Act one process: steady | crash | hopeless | stubborn | never_ready | crash_once:FILE | describe."""
+    """Act one process: steady | crash | hopeless | stubborn | never_ready | crash_once:FILE | crash_while:FILE | describe."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--home")
     parser.add_argument("--ready-fd", type=int)
@@ -43,6 +43,9 @@ def play(name: str) -> int:
     if act == "crash_once" and not os.path.exists(argument):  # noqa: PTH110
         with open(argument, "w"):  # noqa: PTH123
             return 1
+    if act == "crash_while" and os.path.exists(argument):  # noqa: PTH110
+        sys.stderr.write(f"{name} stumbles over {argument}\n")
+        return 1
     if act == "describe":
         sys.stderr.write(json.dumps(describe(options.ready_fd)) + "\n")
     if act != "never_ready":

@@ -14,13 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
-from aico_memory.errors import StartFailed
-from aico_memory.paths import Home
 from aico_memory.runtime.child import Child
-from aico_memory.runtime.deployment import ProcessState, ProcessTable, read_table
+from aico_memory.runtime.deployment import read_table
 from aico_memory.runtime.forking import Forking
 from aico_memory.runtime.joblog import ProcessLog
-from aico_memory.runtime.processes import await_running, restart_process
+from aico_memory.runtime.processes import await_running
 from aico_memory.runtime.restarts import RestartPolicy
 from aico_memory.runtime.spawning import Spawning, Start, Started
 from aico_memory.runtime.waiting import until
@@ -141,16 +139,3 @@ def test_a_supervisor_that_ran_out_of_descriptors_starts_again_what_died_meanwhi
     await_running(supervisor.home, "working", pid, 120)
     supervisor.signal(signal.SIGTERM)
     assert supervisor.wait() == 0
-
-
-def test_a_process_that_was_given_up_is_not_restarted_and_what_helps_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = Home(tmp_path)
-    home.run.mkdir(parents=True)
-    given_up = ProcessState("semantic", None, "failed", 4, "now", "exit code 3: bad.yaml")
-    ProcessTable(7, False, "now", "system", "development", (given_up,)).write(home)
-    monkeypatch.setattr("aico_memory.runtime.processes.running_supervisor", lambda home: 7)
-    with pytest.raises(StartFailed, match=r"bad\.yaml") as refused:
-        restart_process(home, "semantic")
-    assert "aico-memory up" in refused.value.mend

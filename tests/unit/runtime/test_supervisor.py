@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from aico_memory.errors import StoreLocked
+from aico_memory.errors import StartFailed, StoreLocked
 from aico_memory.paths import Home
 from aico_memory.runtime.deployment import HomeLock, read_table, running_supervisor
-from aico_memory.runtime.processes import await_running, restart_process, stop_deployment
+from aico_memory.runtime.processes import await_running, process_state, restart_process, stop_deployment
 from aico_memory.runtime.waiting import until
 from tests.support.supervisors import NAMES, QUICK, StartSupervisor
 
@@ -91,6 +91,28 @@ def test_many_kills_from_outside_are_no_crash_loop(supervise: StartSupervisor) -
     for _ in range(int(QUICK["crash_loop_count"]) + 2):
         restart_process(supervisor.home, "semantic", 120, signal.SIGKILL)
     assert await_running(supervisor.home, "semantic", None)
+
+
+def test_who_was_given_up_is_tried_again_on_demand(supervise: StartSupervisor, tmp_path: Path) -> None:
+    obstacle = tmp_path / "obstacle"
+    supervisor = supervise({"working": f"crash_while:{obstacle}"})
+    supervisor.until_line("ready")
+    obstacle.touch()
+    with pytest.raises(StartFailed, match="stumbles over"):
+        restart_process(supervisor.home, "working", 120, signal.SIGKILL)
+    assert process_state(supervisor.home, "working").state == "failed"
+    with pytest.raises(StartFailed, match="stumbles over"):
+        restart_process(supervisor.home, "working", 120)
+    assert process_state(supervisor.home, "semantic").restarts == 0
+    obstacle.unlink()
+    pid = restart_process(supervisor.home, "working", 120)
+    assert psutil.pid_exists(pid)
+    table = read_table(supervisor.home)
+    assert table is not None
+    assert table.ready
+    supervisor.signal(signal.SIGTERM)
+    assert supervisor.wait() == 0
+    assert not psutil.pid_exists(pid)
 
 
 def test_a_process_that_dies_once_while_starting_is_tried_again(supervise: StartSupervisor, tmp_path: Path) -> None:
