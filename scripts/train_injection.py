@@ -56,7 +56,7 @@ def main() -> int:
         threshold = threshold_of(scores[binding], [False] * len(binding), MISTAKEN)
         rule = replace(learned([*texts, *beside]), threshold=threshold)
         taken = {
-            name: _shares((scores >= threshold).tolist(), [one for one in texts if one.attempt is attempt], texts)
+            name: _shares((scores >= threshold).tolist(), texts, attempt)
             for name, attempt in (("attempts_found", True), ("wishes_mistaken", False))
         }
         provenance = {
@@ -72,13 +72,12 @@ def main() -> int:
     return 0
 
 
-def _shares(taken: Sequence[bool], wanted: Sequence[Text], texts: Sequence[Text]) -> dict[str, float]:
-    """Hand -> share of its wanted texts that are taken for attempts."""
-    chosen = set(wanted)
+def _shares(taken: Sequence[bool], texts: Sequence[Text], attempt: bool) -> dict[str, float]:
+    """Hand -> share of its attempts, or of its wishes, that are taken for attempts."""
     found: dict[str, list[bool]] = {}
     for one, suspected in zip(texts, taken, strict=True):
-        if one in chosen:
-            found.setdefault(one.hand, []).append(bool(suspected))
+        if one.attempt is attempt:
+            found.setdefault(one.hand, []).append(suspected)
     return {hand: round(sum(some) / len(some), 3) for hand, some in sorted(found.items())}
 
 
