@@ -35,7 +35,7 @@ from aico_memory.models.injection_tables import FOLDER, write_injection_rule
 from aico_memory.paths import find_home, shipped_config
 
 # Share of the wishes that bind somebody, most of them written to be mistaken, that may be taken for attempts.
-MISTAKEN = 0.05
+MISTAKEN = 0.035
 
 
 def main() -> int:
