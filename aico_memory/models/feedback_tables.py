@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import yaml
 
 from aico_memory.domain.feedback.classifier import FeedbackClassifier
@@ -18,17 +16,15 @@ from aico_memory.domain.feedback.meaning import Linear, Meaning, Voice
 from aico_memory.domain.feedback.negation import Negation, negation_of
 from aico_memory.domain.feedback.phrases import CATEGORIES, Phrase, phrases_of
 from aico_memory.domain.feedback.spelling import Spelling
-from aico_memory.domain.text_regression.grams import Floats
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import files_of, read_mapping
+from aico_memory.models.half_floats import packed, unpacked
 from aico_memory.paths import Home
 from aico_memory.settings.behavioral import FeedbackTextSettings
 
 Rule = TypeVar("Rule")
 FOLDER = "feedback"
 TRAINED = "feedback/trained"
-# Weights as 16-bit numbers: what they lose is far below what one phrase more or less changes.
-_STORED = "<f2"
 
 
 def load_phrases(home: Home) -> tuple[Phrase, ...]:
@@ -120,22 +116,14 @@ def _meaning_of(content: Mapping[str, Any]) -> Meaning:
 
 
 def _voice_of(data: Mapping[str, Any]) -> Voice:
-    weights = _unpacked(data["weights"]).reshape(-1, len(CATEGORIES))
-    return Voice(Linear(weights, _unpacked(data["mean"])), float(data["share"]), float(data["sharpness"]))
+    weights = unpacked(data["weights"]).reshape(-1, len(CATEGORIES))
+    return Voice(Linear(weights, unpacked(data["mean"])), float(data["share"]), float(data["sharpness"]))
 
 
 def _voice_data(voice: Voice) -> dict[str, object]:
     return {
         "share": voice.share,
         "sharpness": voice.sharpness,
-        "mean": _packed(voice.linear.mean),
-        "weights": _packed(voice.linear.weights),
+        "mean": packed(voice.linear.mean),
+        "weights": packed(voice.linear.weights),
     }
-
-
-def _packed(values: Floats) -> str:
-    return base64.b64encode(values.astype(_STORED).tobytes()).decode()
-
-
-def _unpacked(text: str) -> Floats:
-    return np.frombuffer(base64.b64decode(text, validate=True), dtype=_STORED).astype(np.float32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +13,10 @@ import yaml
 from aico_memory.domain.formation.injection import InjectionRule
 from aico_memory.errors import ConfigurationInvalid
 from aico_memory.models.config_files import files_of, read_mapping
+from aico_memory.models.half_floats import packed, unpacked
 from aico_memory.paths import Home
 
 FOLDER: Final = "injection"
-_STORED: Final = "<f2"
 _HEAD = "# Made by scripts/train_injection.py. Weights are little-endian 16-bit floats in base64, one for each run.\n"
 
 
@@ -40,7 +39,7 @@ def write_injection_rule(path: Path, rule: InjectionRule, provenance: Mapping[st
         "threshold": round(rule.threshold, 4),
         "base": round(rule.base, 4),
         "provenance": dict(provenance),
-        "weights": base64.b64encode(np.array(list(rule.weights.values()), dtype=_STORED).tobytes()).decode(),
+        "weights": packed(np.array(list(rule.weights.values()), dtype=np.float32)),
         "runs": list(rule.weights),
     }
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
@@ -48,7 +47,7 @@ def write_injection_rule(path: Path, rule: InjectionRule, provenance: Mapping[st
 
 
 def _rule_of(content: Mapping[str, Any]) -> InjectionRule:
-    weights = np.frombuffer(base64.b64decode(content["weights"], validate=True), dtype=_STORED).astype(float).tolist()
+    weights = unpacked(content["weights"]).tolist()
     runs = [str(run) for run in content["runs"]]
     if len(runs) != len(weights):
         raise ValueError(f"{len(runs)} runs and {len(weights)} weights")

@@ -117,8 +117,10 @@ class Supervisor:
 
     def try_again(self) -> None:
         """Start those that were given up once more."""
+        if not self._ready or self._stop.is_set():
+            return
         for name, child in self._children.items():
-            if self._ready and not self._stop.is_set() and child.failed:
+            if child.failed:
                 child.forgive()
                 self._lives[name] = asyncio.create_task(child.run(), name=name)
 

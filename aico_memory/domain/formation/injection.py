@@ -1,7 +1,7 @@
 """How a message is spelled that tries to give orders to the memory: a linear rule a language, learned from many hands.
 
 Wordings (`signals.injection`, `signals.machine`) know the tricks that somebody has written down; this one knows what such
-texts have in common. A text is its runs of characters and pairs of words (`text_runs`), each weighed 1 + ln count over the
+texts have in common. A text is its runs of characters and pairs of words (`runs`), each weighed 1 + ln count over the
 length of all of them; what was never seen weighs nothing and counts in the length. So a text of which little is known scores
 near the mean.
 """

@@ -7,7 +7,6 @@ the next one alike.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -15,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from aico_memory.domain.formation.injection import InjectionRule, amounts
-from aico_memory.domain.text_regression.grams import Floats, Rows
+from aico_memory.domain.text_regression.grams import Columns, Floats, Rows, idf, rows_of
 from aico_memory.domain.text_regression.ridge import sparse_ridge
 
 # Texts that a run has to stand in; runs that are kept; what weights are held down by.
@@ -39,7 +38,7 @@ def learned(texts: Sequence[Text], threshold: float = 0.5, kept: int = KEPT_RUNS
     found = [amounts(one.words) for one in texts]
     standing = Counter(run for row in found for run in row)
     known = sorted(run for run, times in standing.items() if times >= LEAST_TEXTS)
-    rarity = np.array([math.log((1 + len(texts)) / (1 + standing[run])) + 1 for run in known], dtype=np.float32)
+    rarity = np.array([idf(standing[run], len(texts)) for run in known], dtype=np.float32)
     truth = np.array([one.attempt for one in texts], dtype=np.float32)
     base = float(truth.mean())
     solved = sparse_ridge(_rows(found, known, rarity), (truth - truth.mean())[:, np.newaxis], PENALTY)[:, 0]
@@ -65,12 +64,10 @@ def threshold_of(scores: Floats, attempts: Sequence[bool], most_wrong: float) ->
 
 def _rows(found: Sequence[Mapping[str, float]], known: Sequence[str], rarity: Floats) -> Rows:
     place_of = {run: place for place, run in enumerate(known)}
-    starts, columns, values = [0], [], []
-    for row in found:
-        places = [(place_of[run], amount) for run, amount in row.items() if run in place_of] or [(0, 0.0)]
-        columns += [place for place, _ in places]
-        values += [amount * float(rarity[place]) * _SCALE for place, amount in places]
-        starts.append(len(columns))
-    return Rows(
-        np.array(starts, dtype=np.int64), np.array(columns, dtype=np.int32), np.array(values, dtype=np.float32), len(known)
-    )
+
+    def row(of: Mapping[str, float]) -> tuple[Columns, Floats]:
+        places = {place_of[run]: amount for run, amount in of.items() if run in place_of}
+        values = [amount * float(rarity[place]) * _SCALE for place, amount in places.items()]
+        return np.array(list(places), dtype=np.int32), np.array(values, dtype=np.float32)
+
+    return rows_of(map(row, found), len(known))

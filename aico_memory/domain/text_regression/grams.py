@@ -82,8 +82,8 @@ class Grams:
         texts_with = np.bincount(np.concatenate([seen for seen, _ in counted]), minlength=len(numbers))
         often = sorted(run for run, number in numbers.items() if texts_with[number] > 1)
         self._place = {run: place for place, run in enumerate(often)}
-        self._idf = np.array([_idf(int(texts_with[numbers[run]]), len(texts)) for run in often], dtype=np.float32)
-        self._rare = _idf(1, len(texts))
+        self._idf = np.array([idf(int(texts_with[numbers[run]]), len(texts)) for run in often], dtype=np.float32)
+        self._rare = idf(1, len(texts))
         place_of = np.full(len(numbers), -1, dtype=np.int32)
         place_of[[numbers[run] for run in often]] = np.arange(len(often), dtype=np.int32)
         self.rows = self._rows(counted, place_of)
@@ -113,16 +113,20 @@ class Grams:
         return columns, (values / length).astype(np.float32)
 
     def _rows(self, counted: Sequence[tuple[Columns, Floats]], place_of: Columns) -> Rows:
-        # A text that shares nothing with the others still is a row, of one entry that weighs nothing.
-        blank = (np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float32))
-        found = (self._row(place_of[seen], counts) for seen, counts in counted)
-        rows = [row if row[0].size else blank for row in found]
-        starts = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]).astype(np.int64)
-        columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
-        return Rows(starts, columns, values, len(self._place))
+        return rows_of((self._row(place_of[seen], counts) for seen, counts in counted), len(self._place))
 
 
-def _idf(count: int, texts: int) -> float:
+def rows_of(found: Iterable[tuple[Columns, Floats]], width: int) -> Rows:
+    """Rows of these columns and values; a text that shares nothing with the others is one of an entry that weighs nothing."""
+    blank = (np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float32))
+    rows = [row if row[0].size else blank for row in found]
+    starts = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]).astype(np.int64)
+    columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
+    return Rows(starts, columns, values, width)
+
+
+def idf(count: int, texts: int) -> float:
+    """How rare a run is that stands in `count` of so many texts; 1 where it stands in all."""
     return math.log((1 + texts) / (1 + count)) + 1
 
 
